@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::JsonObject;
 use crate::effects::Verdict;
@@ -64,7 +64,7 @@ pub struct Judgement {
 }
 
 /// One rule that matched.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Finding {
     /// The rule's name.
     pub rule: String,

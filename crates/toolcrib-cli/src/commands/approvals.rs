@@ -2,8 +2,6 @@
 
 mod watch;
 
-pub(super) use watch::{end_on_interrupt, print_change};
-
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -12,10 +10,12 @@ use jiff::Timestamp;
 use toolcrib::approval::{AnswerError, ApprovalRequest, ApprovalResponse, Queued, Status};
 use toolcrib::model::{JsonObject, text};
 use toolcrib::{CallRequest, Crib, ErrorCode, Plan, ToolError, Verdict};
+use toolcrib_server::client::{Ask, ClientError};
 
 use super::run::read_json;
-use super::{Done, caller_word, open, opened, options};
+use super::{Done, caller_word, opened, options};
 use crate::args::{ApprovalsCommand, ApproveArgs, Global};
+use crate::backend::{Backend, DamagedFiles};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
@@ -24,33 +24,64 @@ use crate::prompt::{
     Extent, Line, Page, Paint, Terminal, Wake, arguments, describe_under, item, settled_in_words,
     short, whoami,
 };
+use crate::remote::{answer_body, cause, look_up_at};
 
-pub(super) fn approvals(command: &ApprovalsCommand, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
+pub(super) fn approvals(
+    command: &ApprovalsCommand,
+    backend: Backend,
+    global: &Global,
+    output: &Output,
+) -> Done {
     match command {
-        ApprovalsCommand::List { all, status } => list(*all, status.as_deref(), &crib, output),
-        ApprovalsCommand::Show { id } => {
-            show(&find(id, &crib)?, output);
-            Ok(ExitCode::SUCCESS)
+        ApprovalsCommand::List { all, status } => {
+            let only = match status {
+                Some(word) => Some(word.as_str()),
+                None if *all => None,
+                None => Some(Status::Pending.as_str()),
+            };
+            let (requests, damaged) = list(only, &backend)?;
+            damaged.warn("cannot be read", output);
+            print_list(&requests, only == Some(Status::Pending.as_str()), output);
         }
-        ApprovalsCommand::Approve(args) => approve(args, crib, global, output),
+        ApprovalsCommand::Show { id } => show(&find(id, &backend)?, output),
+        ApprovalsCommand::Approve(args) => return approve(args, &backend, global, output),
         ApprovalsCommand::Deny { id, reason } => {
             let mut response = ApprovalResponse::deny(whoami(), "");
             response.reason = reason.clone().filter(|reason| !reason.is_empty());
-            let id = &waiting(id, &crib)?;
-            let queued = crib.answer(id, None, response);
-            let queued = queued.map_err(|error| unanswered(error, id))?;
-            answered(&queued, None, output);
-            Ok(ExitCode::SUCCESS)
+            let queued = waiting(id, &backend)?;
+            answered(&answer(&queued, &response, &backend)?, None, output);
         }
-        ApprovalsCommand::Watch => watch::watch(crib, global, output),
+        ApprovalsCommand::Watch => return watch::watch(backend, global, output),
     }
+    Ok(ExitCode::SUCCESS)
 }
 
-fn find(id: &str, crib: &Crib) -> Result<Queued, CliError> {
-    crib.approvals()
-        .show(id)
-        .map_err(|error| unanswered(error, id))
+fn list(only: Option<&str>, backend: &Backend) -> Result<(Vec<Queued>, DamagedFiles), CliError> {
+    let path = match only {
+        Some(status) => format!("/api/approvals?pageSize=500&status={status}"),
+        None => "/api/approvals?pageSize=500".to_owned(),
+    };
+    backend.pages(&path, "approvals")
+}
+
+fn find(id: &str, backend: &Backend) -> Result<Queued, CliError> {
+    let path = format!("/api/approvals/{}", Ask::encoded(id));
+    let found = backend.wait_raw(backend.client.get_as(&path));
+    found.map_err(|error| unanswered(error, id, backend))
+}
+
+/// Answers a request as it was shown.
+fn answer(
+    queued: &Queued,
+    response: &ApprovalResponse,
+    backend: &Backend,
+) -> Result<Queued, CliError> {
+    let id = &queued.request.id;
+    let path = format!("/api/approvals/{}", Ask::encoded(id));
+    let body = answer_body(&queued.request.args_digest, response);
+    let answered = backend.client.json_as(Ask::post(path, &body));
+    let answered = backend.wait_raw(answered);
+    answered.map_err(|error| unanswered(error, id, backend))
 }
 
 /// The shortest part of an id that means one.
@@ -58,7 +89,7 @@ const MIN_PART: usize = 4;
 
 /// The whole id of the one request that waits and has this part: what is decided cannot be meant by whoever answers. Any other text
 /// stays what it is.
-pub(super) fn meant(part: &str, pending: &[Queued]) -> String {
+fn meant(part: &str, pending: &[Queued]) -> String {
     let wanted = part.trim().to_ascii_lowercase();
     let ids = pending.iter().map(|queued| queued.request.id.as_str());
     let mut found = ids.filter(|id| id.starts_with(&wanted) || id.ends_with(&wanted));
@@ -68,39 +99,74 @@ pub(super) fn meant(part: &str, pending: &[Queued]) -> String {
     }
 }
 
-fn waiting(part: &str, crib: &Crib) -> Result<String, CliError> {
-    let pending = crib.approvals().list(Some(Status::Pending));
-    Ok(meant(part, &pending.map_err(ToolError::from)?.requests))
+/// The request that is answered: of those with this part in their ids, the one that waits.
+fn waiting(part: &str, backend: &Backend) -> Result<Queued, CliError> {
+    let (pending, _) = list(Some(Status::Pending.as_str()), backend)?;
+    find(&meant(part, &pending), backend)
 }
 
 /// Why a request cannot be shown or answered, and what to type next.
-fn unanswered(error: AnswerError, id: &str) -> CliError {
-    let id = text::shorten(id, 64);
-    let hint = match &error {
-        AnswerError::NotFound { .. } | AnswerError::Ambiguous { .. } => {
-            "`toolcrib approvals list --all` shows all of them, also what is decided".to_owned()
+fn unanswered(error: ClientError, id: &str, backend: &Backend) -> CliError {
+    let ClientError::Refused {
+        status,
+        error: refused,
+    } = error
+    else {
+        return backend.failed(&error);
+    };
+    let details = refused.details();
+    let has = |detail: &str| details.is_some_and(|all| all.contains_key(detail));
+    let reason = details.and_then(|all| all.get("reason")?.as_str());
+    let shown = text::shorten(id, 64);
+    let (code, hint) = match status {
+        404 => {
+            let error = AnswerError::NotFound { id: id.to_owned() };
+            return CliError::from(ToolError::from(error)).with_hint(ALL);
         }
-        AnswerError::Changed { .. } => {
-            "`toolcrib approvals list` shows the new request, with what changed".to_owned()
-        }
-        AnswerError::Decided { .. } | AnswerError::Withdrawn | AnswerError::Expired => {
-            format!("`toolcrib approvals show {id}` shows what became of it")
-        }
-        AnswerError::WrongDigest => format!("`toolcrib approvals show {id}` shows it as it is now"),
-        AnswerError::BadEdit(error) if error.code() == ErrorCode::Conflict => {
-            format!("the request stays open: `toolcrib approvals approve {id}`")
-        }
-        AnswerError::BadEdit(_) => {
-            format!("the request stays open; `toolcrib approvals show {id}` shows its arguments")
-        }
-        AnswerError::Damaged(_) | AnswerError::Storage(_) => {
-            return ToolError::from(error).into();
+        400 => (ErrorCode::Usage, ALL.to_owned()),
+        409 if has("changed") => (
+            ErrorCode::Conflict,
+            "`toolcrib approvals list` shows the new request, with what changed".to_owned(),
+        ),
+        409 if reason == Some("wrong-digest") && !has("by") => (
+            ErrorCode::Conflict,
+            format!("`toolcrib approvals show {shown}` shows it as it is now"),
+        ),
+        409 => (
+            ErrorCode::Conflict,
+            format!("`toolcrib approvals show {shown}` shows what became of it"),
+        ),
+        410 => (
+            ErrorCode::ApprovalExpired,
+            format!("`toolcrib approvals show {shown}` shows what became of it"),
+        ),
+        422 => return bad_edit(cause(*refused), id),
+        _ => {
+            return backend.failed(&ClientError::Refused {
+                status,
+                error: refused,
+            });
         }
     };
+    CliError::from(ToolError::new(code, refused.message())).with_hint(hint)
+}
+
+/// What to type where an id is none, or not one alone.
+const ALL: &str = "`toolcrib approvals list --all` shows all of them, also what is decided";
+
+/// Why edited arguments are not taken.
+fn bad_edit(error: ToolError, id: &str) -> CliError {
+    let id = text::shorten(id, 64);
+    let hint = match error.code() {
+        ErrorCode::Conflict => format!("the request stays open: `toolcrib approvals approve {id}`"),
+        _ => format!("the request stays open; `toolcrib approvals show {id}` shows its arguments"),
+    };
     // The arguments do not fit, whoever says so; only a rule's refusal is another thing.
-    let does_not_fit = matches!(&error, AnswerError::BadEdit(error)
-        if matches!(error.code(), ErrorCode::InvalidPath | ErrorCode::PermissionDenied));
-    let failed = CliError::from(ToolError::from(error)).with_hint(hint);
+    let does_not_fit = matches!(
+        error.code(),
+        ErrorCode::InvalidPath | ErrorCode::PermissionDenied
+    );
+    let failed = CliError::from(error).with_hint(hint);
     match does_not_fit {
         true => failed.exiting(ErrorCode::InvalidArguments.exit_code()),
         false => failed,
@@ -123,29 +189,8 @@ fn line_page(output: &Output) -> Page {
     }
 }
 
-fn list(all: bool, status: Option<&str>, crib: &Crib, output: &Output) -> Done {
-    let only = match status {
-        Some(word) => Status::ALL
-            .into_iter()
-            .find(|status| status.as_str() == word),
-        None if all => None,
-        None => Some(Status::Pending),
-    };
-    let listing = crib.approvals().list(only).map_err(ToolError::from)?;
-    for damaged in &listing.damaged {
-        output.say(&format!(
-            "{} `{}` cannot be read: {}",
-            output.bold("warning:"),
-            text::visible(&damaged.file),
-            text::visible(&damaged.problem)
-        ));
-    }
-    print_list(&listing.requests, only == Some(Status::Pending), output);
-    Ok(ExitCode::SUCCESS)
-}
-
 /// Prints requests; `pending` are only those that can be answered.
-pub(super) fn print_list(requests: &[Queued], pending: bool, output: &Output) {
+fn print_list(requests: &[Queued], pending: bool, output: &Output) {
     if output.json() {
         output.document(&requests);
         return;
@@ -215,7 +260,7 @@ fn in_one_line(effect: &str, output: &Output) -> String {
     }
 }
 
-pub(super) fn show(queued: &Queued, output: &Output) {
+fn show(queued: &Queued, output: &Output) {
     if output.json() {
         output.document(queued);
         return;
@@ -262,27 +307,31 @@ pub(super) fn show(queued: &Queued, output: &Output) {
     }
 }
 
-fn approve(args: &ApproveArgs, crib: Crib, global: &Global, output: &Output) -> Done {
+fn approve(args: &ApproveArgs, backend: &Backend, global: &Global, output: &Output) -> Done {
     let mut response = ApprovalResponse::approve(whoami());
     response.reason = args.reason.clone().filter(|reason| !reason.is_empty());
-    let (mut digest, mut plan) = (None, None);
-    let id = waiting(&args.id, &crib)?;
-    let mut crib = crib;
+    let queued = waiting(&args.id, backend)?;
     if args.args.is_some() || !args.pairs.is_empty() {
-        let Queued { request, .. } = find(&id, &crib)?;
-        if let Some(other) = crib_of(&request, &crib, global, output)? {
-            crib = other;
-        }
-        let edited = edited(args, &request, &crib, global, output)?;
+        let request = &queued.request;
+        let other = match backend.crib() {
+            Some(crib) => crib_of(request, crib, global, output)?,
+            None => None,
+        };
+        let other = other.map(Backend::here).transpose()?;
+        let judge = other.as_ref().unwrap_or(backend);
+        let edited = edited(args, request, judge, global, output)?;
         response.modified_args = Some(edited.clone());
-        crib.registry()
-            .check_answer(&request, &response)
-            .map_err(|error| unanswered(AnswerError::BadEdit(error), &id))?;
-        let call = CallRequest::new(&request.tool)
-            .args(edited)
-            .caller(request.caller.clone());
-        // Where a secret is masked, or the tool is another program's, only the caller can tell.
-        plan = crib.registry().plan(call).ok();
+        let mut plan = None;
+        if let Some(crib) = judge.crib() {
+            crib.registry()
+                .check_answer(request, &response)
+                .map_err(|error| bad_edit(error, &request.id))?;
+            let call = CallRequest::new(&request.tool)
+                .args(edited)
+                .caller(request.caller.clone());
+            // Where a secret is masked, or the tool is another program's, only the caller can tell.
+            plan = crib.registry().plan(call).ok();
+        }
         if let Some(plan) = &plan
             && plan.verdict == Verdict::Ask
             && !confirmed(plan, global, output)?
@@ -290,13 +339,11 @@ fn approve(args: &ApproveArgs, crib: Crib, global: &Global, output: &Output) -> 
             output.say("the request stays open");
             return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
         }
-        // Only `--set` builds on what the request says.
-        digest = Some(request.args_digest);
+        let queued = answer(&queued, &response, judge)?;
+        answered(&queued, plan.as_ref(), output);
+        return Ok(ExitCode::SUCCESS);
     }
-    let queued = crib
-        .answer(&id, digest.as_deref(), response)
-        .map_err(|error| unanswered(error, &id))?;
-    answered(&queued, plan.as_ref(), output);
+    answered(&answer(&queued, &response, backend)?, None, output);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -353,7 +400,7 @@ fn crib_of(
 fn edited(
     args: &ApproveArgs,
     request: &ApprovalRequest,
-    crib: &Crib,
+    backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Result<JsonObject, CliError> {
@@ -361,8 +408,8 @@ fn edited(
         Some(word) => read_json(word, global, output)?,
         None => request.args.clone(),
     };
-    let entry = crib.registry().find(&request.tool).ok();
-    let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
+    let found = backend.wait_raw(look_up_at(&request.tool, &backend.client));
+    let spec = found.as_ref().ok().map(|found| &found.spec);
     coerce::arguments(base, &args.pairs, spec).map_err(|error| {
         let hint = format!("`toolcrib show {}` lists the parameters", request.tool);
         CliError::usage(error.message).with_hint(hint)
@@ -370,7 +417,7 @@ fn edited(
 }
 
 /// Says what was answered; `plan` is what an edited call does instead.
-pub(super) fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
+fn answered(queued: &Queued, plan: Option<&Plan>, output: &Output) {
     if output.json() {
         output.document(queued);
         return;

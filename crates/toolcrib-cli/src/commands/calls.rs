@@ -4,22 +4,28 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib::model::ids::BundleId;
+use toolcrib::model::text;
 use toolcrib::record::CallRecord;
-use toolcrib::record::call_log::CallLogReader;
 use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
 use super::Done;
 use crate::args::{CallsCommand, Global};
+use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
 
-pub(super) fn calls(command: &CallsCommand, crib: &Crib, global: &Global, output: &Output) -> Done {
-    let log = CallLogReader::new(crib.call_log_path());
+pub(super) fn calls(
+    command: &CallsCommand,
+    backend: &Backend,
+    global: &Global,
+    output: &Output,
+) -> Done {
     match command {
         CallsCommand::List {
             limit,
@@ -27,47 +33,101 @@ pub(super) fn calls(command: &CallsCommand, crib: &Crib, global: &Global, output
             failed,
         } => {
             // Any spelling of a tool that is there; else the name as typed, for tools that are gone.
-            let tool = tool.as_ref().map(|name| match crib.registry().find(name) {
-                Ok(entry) => entry.spec().name.to_string(),
-                Err(_) => name.clone(),
+            let tool = tool.as_ref().map(|name| {
+                let found = backend.wait_raw(remote::look_up_at(name, &backend.client));
+                found.map_or_else(|_| name.clone(), |found| found.spec.name.to_string())
             });
-            let wanted = |record: &CallRecord| {
-                tool.as_ref().is_none_or(|tool| record.tool == *tool) && !(*failed && record.ok)
-            };
-            let found = log
-                .latest(*limit as usize, wanted)
-                .map_err(ToolError::from)?;
-            if found.unreadable > 0 {
-                output.say(&output.dim(&format!(
-                    "{} damaged lines were passed over",
-                    found.unreadable
-                )));
-            }
+            let limit = *limit as usize;
             // Those that run in servers of this home have no record yet.
-            let mut listed = running(tool.as_deref(), *failed, crib, global, output);
-            listed.extend(found.records.into_iter().map(Box::new).map(Listed::Over));
-            listed.truncate(*limit as usize);
+            let mut listed = match backend.crib() {
+                Some(crib) => running(tool.as_deref(), *failed, crib, global, output),
+                None => Vec::new(),
+            };
+            listed.extend(latest(tool.as_deref(), *failed, limit, backend, output)?);
+            listed.truncate(limit);
             list(&listed, output);
         }
         CallsCommand::Show { id } => {
-            let record = log.find(id).map_err(ToolError::from)?.ok_or_else(|| {
-                let id = toolcrib::model::text::shorten(id, 128);
-                ToolError::new(
-                    ErrorCode::CallNotFound,
-                    format!("no call `{id}` is on record"),
-                )
-            })?;
-            show(&record, output);
+            let path = format!("/api/calls/{}", Ask::encoded(id));
+            let of_log = format!("{path}?record=true");
+            let record = backend.wait_raw(backend.client.get_as(&of_log));
+            match (record, backend.crib()) {
+                (Ok(record), _) => show(&record, output),
+                (Err(error), Some(_)) if error.status() == Some(404) => {
+                    let id = text::shorten(id, 128);
+                    let message = format!("no call `{id}` is on record");
+                    return Err(ToolError::new(ErrorCode::CallNotFound, message).into());
+                }
+                // It may run, or have ended with nothing but its outcome.
+                (Err(error), None) if error.status() == Some(404) => {
+                    show_view(&backend.get(&path)?, output);
+                }
+                (Err(error), _) => return Err(backend.failed(&error)),
+            }
         }
-        CallsCommand::Cancel { id } => cancel(id, crib, global, output)?,
+        CallsCommand::Cancel { id } => {
+            let view = match backend.crib() {
+                Some(crib) => cancel(id, crib, global, output)?,
+                None => backend.wait(backend.client.cancel(id))?,
+            };
+            cancelled(&view, output);
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A page of calls.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CallPage {
+    calls: Vec<Value>,
+    #[serde(default)]
+    unreadable: u64,
+    next_page_token: Option<String>,
+}
+
+/// The newest calls: those that run in the server that is asked, then those that are over.
+fn latest(
+    tool: Option<&str>,
+    failed: bool,
+    limit: usize,
+    backend: &Backend,
+    output: &Output,
+) -> Result<Vec<Listed>, CliError> {
+    let mut path = format!("/api/calls?pageSize={}", limit.clamp(1, 500));
+    if let Some(tool) = tool {
+        path.push_str(&format!("&tool={}", Ask::encoded(tool)));
+    }
+    if failed {
+        path.push_str("&status=failed");
+    }
+    let mut listed = Vec::new();
+    let (mut next, mut unreadable) = (path.clone(), 0);
+    while listed.len() < limit {
+        let page: CallPage = backend.get_as(&next)?;
+        unreadable += page.unreadable;
+        listed.extend(page.calls.into_iter().filter_map(|row| {
+            match CallRecord::deserialize(&row) {
+                Ok(record) => Some(Listed::Over(Box::new(record))),
+                Err(_) => Running::of(&row).map(Listed::Running),
+            }
+        }));
+        match page.next_page_token {
+            Some(token) => next = format!("{path}&pageToken={}", Ask::encoded(&token)),
+            None => break,
+        }
+    }
+    if unreadable > 0 {
+        let line = format!("{unreadable} damaged lines were passed over");
+        output.say(&output.dim(&line));
+    }
+    Ok(listed)
 }
 
 /// A call in a list.
 #[derive(Serialize)]
 #[serde(untagged)]
-pub(super) enum Listed {
+enum Listed {
     Over(Box<CallRecord>),
     Running(Running),
 }
@@ -75,7 +135,7 @@ pub(super) enum Listed {
 /// A call that runs in a server, or waits there.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Running {
+struct Running {
     call_id: String,
     status: String,
     tool: String,
@@ -85,7 +145,7 @@ pub(super) struct Running {
 
 impl Running {
     /// By what a server says; `None` if that is no call that runs.
-    pub(super) fn of(row: &Value) -> Option<Self> {
+    fn of(row: &Value) -> Option<Self> {
         let text = |key: &str| Some(row.get(key)?.as_str()?.to_owned());
         Some(Running {
             call_id: text("callId")?,
@@ -117,30 +177,25 @@ fn running(
 }
 
 /// Cancels a call that a server of this home runs.
-fn cancel(id: &str, crib: &Crib, global: &Global, output: &Output) -> Result<(), CliError> {
-    match remote::cancel_by_home(id, crib, global, output)? {
-        Some(view) => {
-            cancelled(&view, output);
-            Ok(())
-        }
-        None => {
-            let id = toolcrib::model::text::shorten(id, 128);
-            let message = format!("no server of this home runs a call `{id}`");
-            Err(CliError::from(ToolError::new(ErrorCode::CallNotFound, message)).with_hint(
-                "`toolcrib calls list` shows those that run; a call of a command is ended by Ctrl-C there",
-            ))
-        }
-    }
+fn cancel(id: &str, crib: &Crib, global: &Global, output: &Output) -> Result<Value, CliError> {
+    let cancelled = remote::cancel_by_home(id, crib, global, output)?;
+    cancelled.ok_or_else(|| {
+        let id = text::shorten(id, 128);
+        let message = format!("no server of this home runs a call `{id}`");
+        CliError::from(ToolError::new(ErrorCode::CallNotFound, message)).with_hint(
+            "`toolcrib calls list` shows those that run; a call of a command is ended by Ctrl-C there",
+        )
+    })
 }
 
 /// Says what became of a call that was to be cancelled.
-pub(super) fn cancelled(view: &Value, output: &Output) {
+fn cancelled(view: &Value, output: &Output) {
     if output.json() {
         output.document(view);
         return;
     }
     let text = |key: &str| view.get(key).and_then(Value::as_str).unwrap_or_default();
-    let id = toolcrib::model::text::visible(text("callId")).into_owned();
+    let id = text::visible(text("callId")).into_owned();
     match (text("status"), text("code")) {
         ("done", "CANCELLED") => output.say(&format!("call {id} is cancelled")),
         ("done", _) => output.say(&format!("call {id} was over first")),
@@ -148,7 +203,7 @@ pub(super) fn cancelled(view: &Value, output: &Output) {
     }
 }
 
-pub(super) fn list(records: &[Listed], output: &Output) {
+fn list(records: &[Listed], output: &Output) {
     if output.json() {
         output.document(&records);
         return;
@@ -196,12 +251,12 @@ fn tool_of(record: &CallRecord, output: &Output) -> String {
     }
 }
 
-pub(super) fn show(record: &CallRecord, output: &Output) {
+fn show(record: &CallRecord, output: &Output) {
     if output.json() {
         output.document(record);
         return;
     }
-    let visible = toolcrib::model::text::visible;
+    let visible = text::visible;
     let result = match (record.code, &record.message) {
         (Some(code), Some(message)) => format!("{code}: {message}"),
         (Some(code), None) => code.to_string(),
@@ -255,4 +310,26 @@ pub(super) fn show(record: &CallRecord, output: &Output) {
     }
     let parameters = serde_json::to_string_pretty(&record.parameters).unwrap_or_default();
     output.line(&format!("with      {}", visible(&parameters)));
+}
+
+/// A call that has no record: what the server knows of it.
+fn show_view(view: &Value, output: &Output) {
+    if output.json() {
+        return output.document(view);
+    }
+    let visible = |key: &str| {
+        let text = view.get(key).and_then(Value::as_str).unwrap_or_default();
+        text::visible(text).into_owned()
+    };
+    output.line(&format!("call      {}", visible("callId")));
+    output.line(&format!("tool      {}", visible("tool")));
+    let result = match (visible("code"), visible("message")) {
+        (code, message) if !code.is_empty() => format!("{code}: {message}"),
+        _ => match visible("status").as_str() {
+            "done" => "ok".to_owned(),
+            status => status.to_owned(),
+        },
+    };
+    output.line(&format!("result    {result}"));
+    output.line(&format!("started   {}", visible("startTime")));
 }

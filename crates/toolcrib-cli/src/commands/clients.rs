@@ -8,22 +8,22 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::json;
 use toolcrib::model::text;
-use toolcrib::{Crib, ToolError};
-use toolcrib_server::auth::{Client, Clients, ClientsError, remove_clients};
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::auth::{Client, ClientsError, NewClient};
+use toolcrib_server::client::Ask;
 
-use super::{Done, open};
-use crate::args::{ClientsCommand, Global};
+use super::Done;
+use crate::args::ClientsCommand;
+use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn clients(command: &ClientsCommand, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let clients = Clients::of_home(crib.home());
+pub(super) fn clients(command: &ClientsCommand, backend: &Backend, output: &Output) -> Done {
     match command {
-        ClientsCommand::Add { name, elicitation } => add(name, *elicitation, &clients, output)?,
-        ClientsCommand::List => list(&clients, output)?,
-        ClientsCommand::Rm { names } => remove(names, &crib, &clients, output)?,
+        ClientsCommand::Add { name, elicitation } => add(name, *elicitation, backend, output)?,
+        ClientsCommand::List => list(&known(backend)?, output),
+        ClientsCommand::Rm { names } => remove(names, backend, output)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -48,9 +48,36 @@ impl From<ClientsError> for CliError {
     }
 }
 
+fn known(backend: &Backend) -> Result<Vec<Client>, CliError> {
+    backend.rows("/api/clients?pageSize=500", "clients")
+}
+
 /// The token alone goes to stdout, so that a shell can keep it.
-fn add(name: &str, elicitation: bool, clients: &Clients, output: &Output) -> Result<(), CliError> {
-    let made = clients.add_with(name, elicitation)?;
+fn add(name: &str, elicitation: bool, backend: &Backend, output: &Output) -> Result<(), CliError> {
+    let mut body = json!({"name": name});
+    // A server of an earlier version does not know it.
+    if elicitation {
+        body["elicitation"] = true.into();
+    }
+    let made = backend.client.json_as(Ask::post("/api/clients", &body));
+    let made: NewClient = backend.wait_raw(made).map_err(|error| {
+        let hint = match error.code() {
+            Some(ErrorCode::Conflict)
+                if !known(backend)
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|one| one.name == name) =>
+            {
+                "`toolcrib clients list` shows those there are".to_owned()
+            }
+            Some(ErrorCode::Conflict) => format!("`toolcrib clients rm {name}` removes it"),
+            Some(ErrorCode::StorageError) => {
+                "`toolcrib doctor` says where the files are".to_owned()
+            }
+            _ => return backend.failed(&error),
+        };
+        backend.failed(&error).with_hint(hint)
+    })?;
     if output.json() {
         output.document(&made);
         return Ok(());
@@ -62,22 +89,18 @@ fn add(name: &str, elicitation: bool, clients: &Clients, output: &Output) -> Res
     Ok(())
 }
 
-fn list(clients: &Clients, output: &Output) -> Result<(), CliError> {
-    let clients = clients.list()?;
+fn list(clients: &[Client], output: &Output) {
     if output.json() {
-        output.document(&clients);
-        return Ok(());
+        return output.document(&clients);
     }
     if clients.is_empty() && !output.plain() {
-        output.say("there are no clients; `toolcrib clients add NAME` makes one");
-        return Ok(());
+        return output.say("there are no clients; `toolcrib clients add NAME` makes one");
     }
     let rows: Vec<Vec<String>> = clients
         .iter()
         .map(|client| vec![client.name.clone(), asked(client), made(client, output)])
         .collect();
     output.table(&["NAME", "ELICITATION", "MADE"], &rows);
-    Ok(())
 }
 
 fn asked(client: &Client) -> String {
@@ -93,16 +116,16 @@ fn made(client: &Client, output: &Output) -> String {
     format!("{} ago", duration::in_words(age))
 }
 
-fn remove(
-    names: &[String],
-    crib: &Crib,
-    clients: &Clients,
-    output: &Output,
-) -> Result<(), CliError> {
-    match remove_clients(crib, clients, names) {
-        Ok(()) => {}
-        Err(ClientsError::Unknown(name)) => return Err(no_such(name, clients)),
-        Err(error) => return Err(error.into()),
+fn remove(names: &[String], backend: &Backend, output: &Output) -> Result<(), CliError> {
+    // All or none, as far as that can be known: a typing error should not leave half of it done.
+    let known = known(backend)?;
+    let is_unknown = |name: &&String| !known.iter().any(|client| client.name == **name);
+    if let Some(name) = names.iter().find(is_unknown) {
+        return Err(no_such(name, &known));
+    }
+    for name in names {
+        let path = format!("/api/clients/{}", Ask::encoded(name));
+        backend.wait(backend.client.delete(&path))?;
     }
     if output.json() {
         output.document(&json!({ "removed": names }));
@@ -116,14 +139,13 @@ fn remove(
     Ok(())
 }
 
-/// What is said of a name that is to be removed and is none.
-fn no_such(name: String, clients: &Clients) -> CliError {
-    let known = clients.list().unwrap_or_default();
-    let near = text::nearest(&name, known.iter().map(|client| client.name.as_str()));
+/// The error for a name that is to be removed and that no client has.
+fn no_such(name: &str, known: &[Client]) -> CliError {
+    let near = text::nearest(name, known.iter().map(|client| client.name.as_str()));
     let hint = match near.as_slice() {
         [] if known.is_empty() => "there are no clients".to_owned(),
         [] => "`toolcrib clients list` shows those there are".to_owned(),
         near => format!("did you mean `{}`?", near.join("`, `")),
     };
-    CliError::from(ToolError::from(ClientsError::Unknown(name))).with_hint(hint)
+    CliError::from(ClientsError::Unknown(name.to_owned())).with_hint(hint)
 }

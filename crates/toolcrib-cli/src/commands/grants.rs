@@ -6,66 +6,73 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib::approval::grants::{Grant, GrantError, GrantRequest, Scope, Shape, fit, grantable};
+use toolcrib::approval::grants::{Grant, GrantError, Scope, Shape};
 use toolcrib::model::{JsonObject, text};
 use toolcrib::spec::Role;
-use toolcrib::{Caller, Crib, ErrorCode, ToolError, ToolSpec, WireName};
+use toolcrib::{ErrorCode, ToolError, ToolSpec, WireName};
+use toolcrib_server::client::Ask;
 
 use super::confirm::confirmed;
 use super::run::read_json_of;
-use super::{Done, caller_word, open};
+use super::{Done, caller_word};
 use crate::args::{Global, GrantArgs, GrantsCommand};
+use crate::backend::{Backend, DamagedFiles};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Extent, Page, Paint, facts, item, short, whoami};
+use crate::prompt::{Extent, Page, Paint, facts, item, session, short, whoami};
+use crate::remote;
 
-pub(super) fn grants(command: &GrantsCommand, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
+pub(super) fn grants(
+    command: &GrantsCommand,
+    backend: &Backend,
+    global: &Global,
+    output: &Output,
+) -> Done {
     match command {
-        GrantsCommand::List { all } => list(*all, &crib, output)?,
-        GrantsCommand::Show { id } => {
-            let grant = crib.grants().find(id).map_err(not_found)?;
-            show(&grant, output);
-        }
-        GrantsCommand::Revoke { ids } => revoke(ids, &crib, output)?,
-        GrantsCommand::Add(args) => return add(args, &crib, global, output),
+        GrantsCommand::List { all } => list(*all, backend, output)?,
+        GrantsCommand::Show { id } => show(&find(id, backend)?, output),
+        GrantsCommand::Revoke { ids } => revoke(ids, backend, output)?,
+        GrantsCommand::Add(args) => return add(args, backend, global, output),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn not_found(error: GrantError) -> CliError {
-    CliError::from(ToolError::from(error))
-        .with_hint("`toolcrib grants list --all` shows them, also those that are over")
+fn path(id: &str) -> String {
+    format!("/api/grants/{}", Ask::encoded(id))
 }
 
-fn list(all: bool, crib: &Crib, output: &Output) -> Result<(), CliError> {
-    let in_force = crib.grants().list().map_err(ToolError::from)?;
-    let ids: HashSet<String> = in_force
-        .grants
-        .iter()
-        .map(|grant| grant.id.clone())
-        .collect();
-    let list = match all {
-        true => crib.grants().list_all().map_err(ToolError::from)?,
-        false => in_force,
+fn find(id: &str, backend: &Backend) -> Result<Grant, CliError> {
+    let found = backend.wait_raw(backend.client.get_as(&path(id)));
+    found.map_err(|error| {
+        let failed = match error.status() {
+            Some(404) => ToolError::from(GrantError::NotFound { id: id.to_owned() }).into(),
+            Some(_) => backend.failed(&error),
+            None => return backend.failed(&error),
+        };
+        failed.with_hint("`toolcrib grants list --all` shows them, also those that are over")
+    })
+}
+
+fn list(all: bool, backend: &Backend, output: &Output) -> Result<(), CliError> {
+    let list = |path| backend.pages::<Grant, DamagedFiles>(path, "grants");
+    let (in_force, damaged) = list("/api/grants?pageSize=500")?;
+    let ids: HashSet<String> = in_force.iter().map(|grant| grant.id.clone()).collect();
+    let (grants, damaged) = match all {
+        true => list("/api/grants?pageSize=500&all=true")?,
+        false => (in_force, damaged),
     };
-    for damaged in &list.damaged {
-        output.say(&format!(
-            "{} `{}` cannot be read and allows nothing: {}",
-            output.bold("warning:"),
-            text::visible(&damaged.file),
-            text::visible(&damaged.problem)
-        ));
-    }
-    print_list(&list.grants, &ids, all, crib.workspace_path(), output);
+    damaged.warn("cannot be read and allows nothing", output);
+    let workspace = backend.crib().and_then(|crib| crib.workspace_path());
+    print_list(&grants, &ids, all, workspace, output);
     Ok(())
 }
 
 /// Prints grants, of which those with these ids are in force.
-pub(super) fn print_list(
+fn print_list(
     grants: &[Grant],
     ids: &HashSet<String>,
     all: bool,
@@ -161,7 +168,7 @@ fn uses(grant: &Grant) -> String {
     }
 }
 
-pub(super) fn show(grant: &Grant, output: &Output) {
+fn show(grant: &Grant, output: &Output) {
     if output.json() {
         output.document(grant);
         return;
@@ -201,20 +208,17 @@ fn page(columns: usize, paint: Paint) -> Page {
     }
 }
 
-fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> {
+fn revoke(ids: &[String], backend: &Backend, output: &Output) -> Result<(), CliError> {
     // All or none: a typing error should not leave half of it done.
-    let found: Result<Vec<Grant>, _> = ids.iter().map(|id| crib.grants().find(id)).collect();
-    let mut found = found.map_err(|error| {
-        let failed = not_found(error);
-        match ids {
-            [_] => failed,
-            _ => failed
-                .with_hint("nothing was revoked; `toolcrib grants list --all` shows what there is"),
-        }
+    let found: Result<Vec<Grant>, _> = ids.iter().map(|id| find(id, backend)).collect();
+    let mut found = found.map_err(|failed| match ids {
+        [_] => failed,
+        _ => failed
+            .with_hint("nothing was revoked; `toolcrib grants list --all` shows what there is"),
     })?;
     found.dedup_by(|one, other| one.id == other.id);
     for grant in &found {
-        crib.grants().revoke(&grant.id).map_err(ToolError::from)?;
+        backend.wait(backend.client.delete(&path(&grant.id)))?;
         if !output.json() {
             say_revoked(grant, output);
         }
@@ -226,7 +230,7 @@ fn revoke(ids: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> 
 }
 
 /// Says that a grant is no more.
-pub(super) fn say_revoked(grant: &Grant, output: &Output) {
+fn say_revoked(grant: &Grant, output: &Output) {
     let mark = format!("revoked {}: ", short(&grant.id));
     let what = format!("{} with {} asks again", grant.tool, grant.shape);
     for line in item(&mark, &what, page(output.columns(), Paint(false))) {
@@ -234,23 +238,47 @@ pub(super) fn say_revoked(grant: &Grant, output: &Output) {
     }
 }
 
-fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done {
-    let entry = crib.registry().find(&args.tool)?;
-    let spec = entry.spec();
-    grantable(spec).map_err(ToolError::from)?;
-    let shape = shape_wanted(args, spec, global, output)?;
-    let shape = fit(shape, spec).map_err(|error| {
-        let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
-        CliError::from(ToolError::from(error)).with_hint(hint)
-    })?;
+/// What a grant would allow, as far as it is shown.
+#[derive(Deserialize)]
+struct Simulated {
+    shape: Shape,
+    words: String,
+}
+
+fn add(args: &GrantArgs, backend: &Backend, global: &Global, output: &Output) -> Done {
+    let spec = remote::look_up(&args.tool, backend)?.spec;
+    let shape = shape_wanted(args, &spec, global, output)?;
     let scope = scope_wanted(args);
-    let mut wanted = GrantRequest::new(shape, scope);
-    wanted.max_uses = args.uses;
-    wanted.reason = args.reason.clone().filter(|reason| !reason.is_empty());
-    wanted = wanted.lasting(args.expires.unwrap_or(scope.default_duration()));
-    let simulation = crib.simulate(&args.tool, &wanted.shape)?;
-    let shape = wanted.shape.to_string();
-    say_wanted(args, &spec.name, &shape, &simulation.to_string(), output);
+    let lasting = args.expires.unwrap_or(scope.default_duration());
+    let mut body = json!({
+        "tool": args.tool,
+        "shape": shape,
+        "scope": scope,
+        "expiresInMs": u64::try_from(lasting.as_millis()).unwrap_or(u64::MAX),
+        // The calls of this command line, with and without a server.
+        "caller": "cli",
+        "by": whoami(),
+    });
+    if let Some(uses) = args.uses {
+        body["maxUses"] = uses.into();
+    }
+    if let Some(reason) = args.reason.as_ref().filter(|reason| !reason.is_empty()) {
+        body["reason"] = reason.clone().into();
+    }
+    if let (Scope::Session, Some(session)) = (scope, session()) {
+        body["session"] = session.into();
+    }
+    let ask = Ask::post("/api/grants?simulate=true", &body);
+    let simulated = backend.wait_raw(backend.client.json_as(ask));
+    let simulated: Simulated = simulated.map_err(|error| match error.code() {
+        Some(ErrorCode::InvalidArguments) => {
+            let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
+            backend.failed(&error).with_hint(hint)
+        }
+        _ => backend.failed(&error),
+    })?;
+    let shape = simulated.shape.to_string();
+    say_wanted(args, &spec.name, &shape, &simulated.words, output);
     if spec.effects.is_read_only() && spec.asks.is_none() {
         output.say(&format!(
             "{} `{}` only reads: it asks nobody, unless a rule of yours says so",
@@ -261,13 +289,13 @@ fn add(args: &GrantArgs, crib: &Crib, global: &Global, output: &Output) -> Done 
     if !is_made(args, global, output)? {
         return Ok(ExitCode::from(ErrorCode::ApprovalDenied.exit_code()));
     }
-    let grant = crib.grant(&args.tool, &wanted, &Caller::Cli, &whoami())?;
+    let grant = backend.ask(Ask::post("/api/grants", &body))?;
     say_made(&grant, output);
     Ok(ExitCode::SUCCESS)
 }
 
 /// The shape that was typed, as words or as JSON.
-pub(super) fn shape_wanted(
+fn shape_wanted(
     args: &GrantArgs,
     spec: &ToolSpec,
     global: &Global,
@@ -283,7 +311,7 @@ pub(super) fn shape_wanted(
     })
 }
 
-pub(super) fn scope_wanted(args: &GrantArgs) -> Scope {
+fn scope_wanted(args: &GrantArgs) -> Scope {
     match args.scope.as_str() {
         "session" => Scope::Session,
         "user" => Scope::User,
@@ -292,13 +320,7 @@ pub(super) fn scope_wanted(args: &GrantArgs) -> Scope {
 }
 
 /// Says what a grant would allow, before anybody agrees to it.
-pub(super) fn say_wanted(
-    args: &GrantArgs,
-    tool: &WireName,
-    shape: &str,
-    simulation: &str,
-    output: &Output,
-) {
+fn say_wanted(args: &GrantArgs, tool: &WireName, shape: &str, simulation: &str, output: &Output) {
     let scope = scope_wanted(args);
     let reach = match scope {
         Scope::Call | Scope::Session => "in this terminal session",
@@ -323,11 +345,7 @@ pub(super) fn say_wanted(
 }
 
 /// Whether somebody agrees to it.
-pub(super) fn is_made(
-    args: &GrantArgs,
-    global: &Global,
-    output: &Output,
-) -> Result<bool, CliError> {
+fn is_made(args: &GrantArgs, global: &Global, output: &Output) -> Result<bool, CliError> {
     let agreed = args.yes || confirmed("Make this grant? (y/n) ", global, output)?;
     if !agreed {
         output.say("no grant was made");
@@ -336,7 +354,7 @@ pub(super) fn is_made(
 }
 
 /// Says that it is made, and how it is taken back.
-pub(super) fn say_made(grant: &Grant, output: &Output) {
+fn say_made(grant: &Grant, output: &Output) {
     if output.json() {
         output.document(grant);
         return;

@@ -1,46 +1,34 @@
-//! `toolcrib held`: what commands made that other programs would run. Written once, for this process and for a server.
+//! `toolcrib held`: what commands made that other programs would run.
 
 use std::process::ExitCode;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 use toolcrib::held::{HeldContent, HeldItem};
 use toolcrib::model::text;
-use toolcrib::{Crib, ErrorCode, ToolError};
 use toolcrib_server::client::{Ask, ClientError};
 
+use super::Done;
 use super::confirm::confirmed;
-use super::{Done, open};
 use crate::args::{Global, HeldCommand};
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::short;
-use crate::remote::Server;
-
-/// Where the items are.
-pub(super) enum Holder {
-    Here(Box<Crib>),
-    There(Box<Server>),
-}
-
-pub(super) fn held_here(command: &HeldCommand, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    held(command, &Holder::Here(Box::new(crib)), global, output)
-}
 
 pub(super) fn held(
     command: &HeldCommand,
-    holder: &Holder,
+    backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Done {
     match command {
-        HeldCommand::List => print_list(&holder.list()?, output),
-        HeldCommand::Show { id } => print_item(&holder.show(id)?, output),
+        HeldCommand::List => print_list(&backend.rows("/api/held?pageSize=500", "held")?, output),
+        HeldCommand::Show { id } => print_item(&find(id, backend)?, output),
         HeldCommand::Restore { ids } => {
             let mut done = Vec::new();
             for id in ids {
-                let item = holder.restore(id)?;
+                let ask = Ask::post_nothing(format!("{}/restore", path(id)));
+                let restored = backend.wait_raw(backend.client.json_as(ask));
+                let item: HeldItem = restored.map_err(|error| unknown(&error, backend))?;
                 output.say(&format!("put back `{}`", text::visible_line(&item.path)));
                 done.push(item);
             }
@@ -49,14 +37,14 @@ pub(super) fn held(
         HeldCommand::Drop { ids, yes } => {
             let mut done = Vec::new();
             for id in ids {
-                let item = holder.show(id)?.item;
-                let path = text::visible_line(&item.path).into_owned();
-                if !yes && !confirmed(&format!("Delete `{path}`?"), global, output)? {
-                    output.say(&format!("`{path}` is still held"));
+                let item = find(id, backend)?.item;
+                let shown = text::visible_line(&item.path).into_owned();
+                if !yes && !confirmed(&format!("Delete `{shown}`?"), global, output)? {
+                    output.say(&format!("`{shown}` is still held"));
                     continue;
                 }
-                holder.drop(&item.id)?;
-                output.say(&format!("deleted `{path}`"));
+                backend.wait(backend.client.delete(&path(&item.id)))?;
+                output.say(&format!("deleted `{shown}`"));
                 done.push(item);
             }
             print_done(&done, output);
@@ -65,66 +53,22 @@ pub(super) fn held(
     Ok(ExitCode::SUCCESS)
 }
 
-impl Holder {
-    fn list(&self) -> Result<Vec<HeldItem>, CliError> {
-        match self {
-            Holder::Here(crib) => Ok(crib.held().list().map_err(ToolError::from)?),
-            Holder::There(server) => {
-                let rows = server.rows("/api/held?pageSize=500", "held")?;
-                let read = |row| serde_json::from_value(row).ok();
-                Ok(rows.into_iter().filter_map(read).collect())
-            }
-        }
-    }
+fn path(id: &str) -> String {
+    format!("/api/held/{}", Ask::encoded(id))
+}
 
-    fn show(&self, id: &str) -> Result<HeldContent, CliError> {
-        match self {
-            Holder::Here(crib) => Ok(crib.held().show(id).map_err(unknown)?),
-            Holder::There(server) => {
-                let path = format!("/api/held/{}", Ask::encoded(id));
-                server.wait(server.client.get_as(&path))
-            }
-        }
-    }
-
-    fn restore(&self, id: &str) -> Result<HeldItem, CliError> {
-        match self {
-            Holder::Here(crib) => Ok(crib.held().restore(id).map_err(unknown)?),
-            Holder::There(server) => {
-                let path = format!("/api/held/{}/restore", Ask::encoded(id));
-                server.wait(async {
-                    read(server.client.json(Ask::post_nothing(path)).await?, server)
-                })
-            }
-        }
-    }
-
-    fn drop(&self, id: &str) -> Result<(), CliError> {
-        match self {
-            Holder::Here(crib) => Ok(crib.held().drop(id).map(drop).map_err(unknown)?),
-            Holder::There(server) => {
-                let path = format!("/api/held/{}", Ask::encoded(id));
-                server.wait(server.client.delete(&path)).map(drop)
-            }
-        }
-    }
+fn find(id: &str, backend: &Backend) -> Result<HeldContent, CliError> {
+    let found = backend.wait_raw(backend.client.get_as(&path(id)));
+    found.map_err(|error| unknown(&error, backend))
 }
 
 /// With the fix of an id that is none.
-fn unknown(error: ToolError) -> CliError {
-    let is_unknown = error.code() == ErrorCode::NotFound;
-    let error = CliError::from(error);
-    match is_unknown {
-        true => error.with_hint("`toolcrib held list` shows what is held, with its ids"),
-        false => error,
+fn unknown(error: &ClientError, backend: &Backend) -> CliError {
+    let failed = backend.failed(error);
+    match error.status() {
+        Some(404) => failed.with_hint("`toolcrib held list` shows what is held, with its ids"),
+        _ => failed,
     }
-}
-
-fn read<T: DeserializeOwned>(value: Value, server: &Server) -> Result<T, ClientError> {
-    serde_json::from_value(value).map_err(|error| ClientError::Strange {
-        server: server.client.address().to_string(),
-        why: error.to_string(),
-    })
 }
 
 fn print_done(items: &[HeldItem], output: &Output) {

@@ -54,52 +54,95 @@ use toolcrib::registry::{Availability, Entry};
 use toolcrib::{Caller, Crib, CribOptions, ErrorCode};
 
 use crate::args::{Cli, Command, Global};
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{self, Terminal};
+use crate::remote;
 
 pub(crate) type Done = Result<ExitCode, CliError>;
 
 pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
-    if let Some(done) = through::dispatch(cli, output) {
-        return done;
-    }
+    let backend = || Backend::open(global, output);
+    // For what works on files of this machine.
+    let here = |verb: &str| remote::refuse(global, &format!("`toolcrib {verb}`"));
+    let named = || remote::named(global);
     match &cli.command {
         Command::Run(args) => run::run(args, global, output),
-        Command::List(args) => list::list(args, &open_to_look(global, output)?, output),
-        Command::Show(args) => show::show(args, &open_to_look(global, output)?, output),
-        Command::Search(args) => search::search(args, global, output),
-        Command::Schema(args) => schema::schema(args, &open(global, output)?, output),
-        Command::Answer(args) => answer::answer(args, global, output),
-        Command::Chat(args) => chat::chat(args, global, output),
+        Command::List(args) => match named()? {
+            Some(server) => through::tools::list(args, &server, output),
+            None => list::list(args, &open_to_look(global, output)?, output),
+        },
+        Command::Show(args) => match named()? {
+            Some(server) => through::tools::show(args, &server, output),
+            None => show::show(args, &open_to_look(global, output)?, output),
+        },
+        Command::Search(args) => match named()? {
+            Some(server) => through::tools::search(args, &server, output),
+            None => search::search(args, global, output),
+        },
+        Command::Schema(args) => match named()? {
+            Some(server) => through::tools::schema(args, &server, output),
+            None => schema::schema(args, &open(global, output)?, output),
+        },
+        Command::Bundle(command) if remote::is_named(global) => {
+            through::bundles::bundle(command, backend, global, output)
+        }
         Command::Bundle(command) => bundle::bundle(command, global, output),
-        Command::Approvals(command) => approvals::approvals(command, global, output),
-        Command::Grants(command) => grants::grants(command, global, output),
-        Command::Held(command) => held::held_here(command, global, output),
+        Command::Approvals(command) => approvals::approvals(command, backend()?, global, output),
+        Command::Grants(command) => grants::grants(command, &backend()?, global, output),
+        Command::Held(command) => held::held(command, &backend()?, global, output),
         Command::Secret(command) => secret::secret(command, global, output),
-        Command::Calls(command) => calls::calls(command, &open(global, output)?, global, output),
+        Command::Calls(command) => calls::calls(command, &backend()?, global, output),
         Command::Stats(args) => stats::stats(args, global, output),
         Command::Rules(command) => rules::rules(command, global, output),
-        Command::Config(command) => config::config(command, global, output),
-        Command::Check(args) => check::check(args, global, output),
-        Command::Explain(args) => explain::explain(args, global, output),
-        Command::Init(_) => new::init(global, output),
-        Command::New(args) => new::new(args, global, output),
-        Command::Edit(args) => edit::edit(args, global, output),
-        Command::Rm(args) => rm::rm(args, global, output),
-        Command::Test(args) => test::test(args, global, output),
-        Command::Watch(args) => watch::watch(args, global, output),
-        Command::Trust(args) => trust::trust(args, global, output),
-        Command::Enable(args) => enable::set_enabled(args, true, global, output),
-        Command::Disable(args) => enable::set_enabled(args, false, global, output),
-        Command::Serve(args) => serve::serve(args, global, output),
-        Command::Mcp(args) => mcp::mcp(args, global, output),
-        Command::Connect(args) => connect::connect(args, global, output),
-        Command::Clients(command) => clients::clients(command, global, output),
-        Command::Upstream(command) => upstream::upstream(command, global, output),
-        Command::Sandbox(args) => sandbox::sandbox(args, global, output),
-        Command::Doctor(args) => doctor::doctor(args, global, output),
+        Command::Check(args) if remote::is_named(global) && through::check::fits(args) => {
+            through::check::check(args, &backend()?, output)
+        }
+        Command::Check(args) if args.schema.is_some() => check::check(args, global, output),
+        Command::Check(args) => here("check").and_then(|()| check::check(args, global, output)),
+        // What a code means is the same everywhere.
+        Command::Explain(args) if explain::needs_no_home(&args.topic) => {
+            explain::explain(args, global, output)
+        }
+        Command::Explain(args) => {
+            here("explain").and_then(|()| explain::explain(args, global, output))
+        }
+        Command::Rm(args) => match named()? {
+            Some(server) => through::tools::rm(args, &server, global, output),
+            None => rm::rm(args, global, output),
+        },
+        Command::Enable(args) => match named()? {
+            Some(server) => through::tools::switch(args, true, &server, output),
+            None => enable::set_enabled(args, true, global, output),
+        },
+        Command::Disable(args) => match named()? {
+            Some(server) => through::tools::switch(args, false, &server, output),
+            None => enable::set_enabled(args, false, global, output),
+        },
+        Command::Clients(command) => clients::clients(command, &backend()?, output),
+        Command::Upstream(command) => upstream::upstream(command, &backend()?, global, output),
+        Command::Answer(args) => here("answer").and_then(|()| answer::answer(args, global, output)),
+        Command::Chat(args) => here("chat").and_then(|()| chat::chat(args, global, output)),
+        Command::Config(command) => {
+            here("config").and_then(|()| config::config(command, global, output))
+        }
+        Command::Init(_) => here("init").and_then(|()| new::init(global, output)),
+        Command::New(args) => here("new").and_then(|()| new::new(args, global, output)),
+        Command::Edit(args) => here("edit").and_then(|()| edit::edit(args, global, output)),
+        Command::Test(args) => here("test").and_then(|()| test::test(args, global, output)),
+        Command::Watch(args) => here("watch").and_then(|()| watch::watch(args, global, output)),
+        Command::Trust(args) => here("trust").and_then(|()| trust::trust(args, global, output)),
+        Command::Serve(args) => here("serve").and_then(|()| serve::serve(args, global, output)),
+        Command::Mcp(args) => here("mcp").and_then(|()| mcp::mcp(args, global, output)),
+        Command::Connect(args) => {
+            here("connect").and_then(|()| connect::connect(args, global, output))
+        }
+        Command::Sandbox(args) => {
+            here("sandbox").and_then(|()| sandbox::sandbox(args, global, output))
+        }
+        Command::Doctor(args) => here("doctor").and_then(|()| doctor::doctor(args, global, output)),
         Command::Completions(args) => completions::completions(args, output),
         Command::Man(args) => completions::man(args, output),
     }
@@ -120,7 +163,7 @@ fn options(global: &Global) -> CribOptions {
     options
 }
 
-fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
+pub(crate) fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
     opened(options(global), output)
 }
 

@@ -4,37 +4,45 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::crib::RulesTest;
+use toolcrib::crib::{RuleRow, RulesTest};
 use toolcrib::model::{JsonObject, text};
 use toolcrib::rules::{Rule, RuleProblem, RulesError, Whose};
-use toolcrib::{Crib, ErrorCode, ToolError, Verdict};
+use toolcrib::{ErrorCode, ToolError, Verdict};
+use toolcrib_server::client::Ask;
 
 use super::run::read_json;
 use super::{Done, open};
 use crate::args::{Global, RulesCommand, RulesTestArgs};
+use crate::backend::Backend;
 use crate::coerce;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote;
 
 /// More than this is no file of rules.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn rules(command: &RulesCommand, global: &Global, output: &Output) -> Done {
     match command {
-        RulesCommand::List => list(&open(global, output)?, output),
-        RulesCommand::Check { files } if files.is_empty() => {
-            checked(open(global, output)?.rules().rules().count(), output);
+        RulesCommand::List => list(&Backend::open(global, output)?, output)?,
+        RulesCommand::Check { files } => {
+            remote::refuse(global, "`toolcrib rules check`")?;
+            let rules = match files.as_slice() {
+                [] => open(global, output)?.rules().rules().count(),
+                files => check(files)?,
+            };
+            checked(rules, output);
         }
-        RulesCommand::Check { files } => checked(check(files)?, output),
         RulesCommand::Test(args) => return test(args, global, output),
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(crib: &Crib, output: &Output) {
-    let all = crib.rule_rows();
+fn list(backend: &Backend, output: &Output) -> Result<(), CliError> {
+    let all: Vec<RuleRow> = backend.rows("/api/rules", "rules")?;
     if output.json() {
-        return output.document(&all);
+        output.document(&all);
+        return Ok(());
     }
     let rows: Vec<Vec<String>> = all
         .into_iter()
@@ -57,6 +65,7 @@ fn list(crib: &Crib, output: &Output) {
         })
         .collect();
     output.table(&["NAME", "VERDICT", "TOOLS", "FROM", "REASON"], &rows);
+    Ok(())
 }
 
 fn check(files: &[PathBuf]) -> Result<usize, CliError> {
@@ -128,8 +137,8 @@ fn checked(rules: usize, output: &Output) {
 }
 
 fn test(args: &RulesTestArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let tested = call(args, &crib, global, output)?;
+    let backend = Backend::open(global, output)?;
+    let tested = call(args, &backend, global, output)?;
     if output.json() {
         output.document(&json!({"ok": true, "value": tested}));
     } else {
@@ -145,26 +154,29 @@ fn test(args: &RulesTestArgs, global: &Global, output: &Output) -> Done {
 /// What the rules make of the call that was named.
 fn call(
     args: &RulesTestArgs,
-    crib: &Crib,
+    backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Result<RulesTest, CliError> {
+    let ask = |body: Value| Ask::post("/api/rules/test", &body);
     let Some(tool) = &args.tool else {
         let text = args.command.as_deref().unwrap_or_default();
-        return Ok(crib.test_command(text)?);
+        return backend.ask(ask(json!({"command": text})));
     };
-    let entry = crib.registry().find(tool)?;
-    let spec = entry.spec();
+    let spec = remote::look_up(tool, backend)?.spec;
     let base = match &args.args {
         Some(word) => read_json(word, global, output)?,
         None => JsonObject::new(),
     };
     let hint = || format!("`toolcrib show {}` lists the parameters", spec.name);
-    let arguments = coerce::arguments(base, &args.pairs, Some(spec))
+    let arguments = coerce::arguments(base, &args.pairs, Some(&spec))
         .map_err(|error| CliError::usage(error.message).with_hint(hint()))?;
-    crib.test_rules(tool, arguments).map_err(|error| {
-        let is_argument = error.code() == ErrorCode::InvalidArguments;
-        let error = CliError::from(error);
+    let tested = backend
+        .client
+        .json_as(ask(json!({"tool": tool, "args": arguments})));
+    backend.wait_raw(tested).map_err(|error| {
+        let is_argument = error.code() == Some(ErrorCode::InvalidArguments);
+        let error = backend.failed(&error);
         match is_argument {
             true => error.with_hint(hint()),
             false => error,

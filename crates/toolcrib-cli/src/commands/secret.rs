@@ -12,25 +12,33 @@ use serde_json::json;
 use toolcrib::crib::SecretRow;
 use toolcrib::model::ids::BundleId;
 use toolcrib::model::text;
-use toolcrib::secret::{Binding, SecretEntry, SecretError, SecretName};
+use toolcrib::secret::{Binding, SecretError, SecretName};
 use toolcrib::source::{FileDefinition, ToolFile};
 use toolcrib::{Crib, ErrorCode, Secret, Slug, ToolError};
 
 use super::{Done, open};
 use crate::args::{Global, SecretCommand, SecretSetArgs};
+use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{Hidden, Terminal};
+use crate::remote;
 
 /// The longest value, with a little more to notice what is longer.
 const MAX_INPUT: u64 = 65 * 1024;
 
 pub(super) fn secret(command: &SecretCommand, global: &Global, output: &Output) -> Done {
     match command {
-        SecretCommand::Set(args) => set(args, global, output)?,
-        SecretCommand::List => list(&open(global, output)?, output)?,
-        SecretCommand::Rm { names } => remove(names, &open(global, output)?, output)?,
+        SecretCommand::List => list(&Backend::open(global, output)?, output)?,
+        SecretCommand::Set(args) => {
+            remote::refuse(global, "`toolcrib secret`")?;
+            set(args, global, output)?;
+        }
+        SecretCommand::Rm { names } => {
+            remote::refuse(global, "`toolcrib secret`")?;
+            remove(names, &open(global, output)?, output)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -213,17 +221,19 @@ fn without_newlines(text: &str) -> &str {
 
 const FROM_ELSEWHERE: &str = "pipe it in, as in `pass show weather | toolcrib secret set NAME`, or name a variable with `--from-env VAR`";
 
-fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
-    let entries = crib.secrets().list()?;
-    for problem in crib.secrets().problems()? {
-        output.say(&format!(
-            "{} {}",
-            output.bold("warning:"),
-            text::visible(&problem.why)
-        ));
+fn list(backend: &Backend, output: &Output) -> Result<(), CliError> {
+    let entries: Vec<SecretRow> = backend.rows("/api/secrets?pageSize=500", "secrets")?;
+    if let Some(crib) = backend.crib() {
+        for problem in crib.secrets().problems()? {
+            output.say(&format!(
+                "{} {}",
+                output.bold("warning:"),
+                text::visible(&problem.why)
+            ));
+        }
     }
     if output.json() {
-        output.document(&entries.iter().map(SecretRow::from).collect::<Vec<_>>());
+        output.document(&entries);
         return Ok(());
     }
     if entries.is_empty() && !output.plain() {
@@ -237,13 +247,12 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|entry| {
-            let bundles = entry.binding.bundles().iter().map(Slug::as_str);
             vec![
-                entry.name.to_string(),
-                entry.fingerprint.clone(),
+                entry.name.clone(),
+                entry.hash.clone(),
                 modified(entry, output),
-                or_any(bundles.collect()),
-                or_any(entry.binding.hosts().iter().map(String::as_str).collect()),
+                or_any(entry.bundles.iter().map(Slug::as_str).collect()),
+                or_any(entry.hosts.iter().map(String::as_str).collect()),
             ]
         })
         .collect();
@@ -251,7 +260,7 @@ fn list(crib: &Crib, output: &Output) -> Result<(), CliError> {
     Ok(())
 }
 
-fn modified(entry: &SecretEntry, output: &Output) -> String {
+fn modified(entry: &SecretRow, output: &Output) -> String {
     if output.plain() {
         return entry.modified_at.to_string();
     }

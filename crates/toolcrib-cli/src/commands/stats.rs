@@ -13,8 +13,9 @@ use toolcrib::model::text::visible;
 use toolcrib::{Crib, ErrorCode, ToolError};
 use toolcrib_server::client::Ask;
 
-use super::{Done, open};
+use super::Done;
 use crate::args::{Global, StatsArgs};
+use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
@@ -76,10 +77,15 @@ pub(super) fn stats(args: &StatsArgs, global: &Global, output: &Output) -> Done 
         // Before time began is from the beginning.
         Timestamp::now().checked_sub(ago).unwrap_or(Timestamp::MIN)
     });
-    let value = match remote::named(global)? {
-        Some(server) => server.get(&path(since, args.tool.as_deref()))?,
-        None => of_home(args, since, &open(global, output)?, global, output)?,
-    };
+    let backend = Backend::open(global, output)?;
+    let mut value = backend.get(&path(since, args.tool.as_deref()))?;
+    if let (Some(crib), Some(figures)) = (backend.crib(), value.as_object_mut()) {
+        // What this process has to say of itself is no server's.
+        figures.shift_remove("server");
+        if let Some(server) = servers_figures(crib, global, output)? {
+            figures.insert("server".to_owned(), server);
+        }
+    }
     if output.json() {
         output.document(&value);
         return Ok(ExitCode::SUCCESS);
@@ -94,30 +100,19 @@ pub(super) fn stats(args: &StatsArgs, global: &Global, output: &Output) -> Done 
     Ok(ExitCode::SUCCESS)
 }
 
-/// The figures of this machine's home, and what its server knows.
-fn of_home(
-    args: &StatsArgs,
-    since: Option<Timestamp>,
+/// What the server of this home has to say of itself, if there is one.
+fn servers_figures(
     crib: &Crib,
     global: &Global,
     output: &Output,
-) -> Result<Value, CliError> {
-    let mut stats = crib.stats(since)?;
-    if let Some(tool) = &args.tool {
-        // Any spelling of a tool that is there; else the name as typed, for tools that are gone.
-        let found = crib.registry().find(tool);
-        stats =
-            stats.only(&found.map_or_else(|_| tool.clone(), |entry| entry.spec().name.to_string()));
-    }
-    let mut value = serde_json::to_value(stats).unwrap_or_default();
-    if let Some(client) = remote::of_home(crib, global, output) {
-        // A moment's figures alone: the record is the same. A server that does not answer has nothing to add.
-        let now = path(Some(Timestamp::now()), None);
-        if let Ok(answer) = remote::runtime()?.block_on(client.get(&now)) {
-            value["server"] = answer["server"].clone();
-        }
-    }
-    Ok(value)
+) -> Result<Option<Value>, CliError> {
+    let Some(client) = remote::of_home(crib, global, output) else {
+        return Ok(None);
+    };
+    // A moment's figures alone: the record is the same. A server that does not answer has nothing to add.
+    let now = path(Some(Timestamp::now()), None);
+    let answer = remote::runtime()?.block_on(client.get(&now));
+    Ok(answer.ok().map(|mut answer| answer["server"].take()))
 }
 
 fn path(since: Option<Timestamp>, tool: Option<&str>) -> String {

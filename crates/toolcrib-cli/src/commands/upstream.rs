@@ -8,37 +8,52 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
-use toolcrib::config::Replace;
-use toolcrib::crib::{ChangeRow, UpstreamCandidate, UpstreamRow, probe_shown};
+use toolcrib::crib::UpstreamCandidate;
 use toolcrib::model::text::{shorten, visible, visible_line};
-use toolcrib::upstream::{self, Change, UpstreamSettings};
+use toolcrib::upstream::{self, UpstreamSettings};
 use toolcrib::{Crib, ErrorCode, Slug, ToolError};
+use toolcrib_server::client::{Ask, ClientError};
 
+use super::Done;
 use super::confirm::{confirmed, declined};
-use super::{Done, open};
 use crate::args::{Global, UpstreamAddArgs, UpstreamCommand};
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
 use crate::prompt::Screen;
-use crate::remote;
 
 /// How long somebody may take to log in at a server that is being added.
 const LOGIN_TIME: Duration = Duration::from_secs(300);
 
-pub(super) fn upstream(command: &UpstreamCommand, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
+/// How long an answer may take: another server may have to be waited for, twice.
+const PATIENCE: Option<Duration> = Some(Duration::from_secs(150));
+
+pub(super) fn upstream(
+    command: &UpstreamCommand,
+    backend: &Backend,
+    global: &Global,
+    output: &Output,
+) -> Done {
     match command {
-        UpstreamCommand::Add(args) => add(args, &crib, global, output)?,
-        UpstreamCommand::Import(args) => return import::import(args, &crib, global, output),
+        UpstreamCommand::Add(args) => add(args, backend, global, output)?,
+        UpstreamCommand::Import(args) => {
+            let crib = backend.crib().ok_or_else(|| {
+                CliError::usage(
+                    "`toolcrib upstream import` reads files of this machine, and the server may be on another",
+                )
+                .with_hint("leave --server out, or add them one by one with `toolcrib upstream add`")
+            })?;
+            return import::import(args, crib, global, output);
+        }
         UpstreamCommand::List => {
-            let rows: Vec<UpstreamRow> = crib.upstreams().iter().map(|view| view.row()).collect();
+            let rows: Vec<Value> = backend.rows("/api/upstreams?pageSize=500", "upstreams")?;
             print_list(&json!(rows), output);
         }
-        UpstreamCommand::Show { name } => print_shown(&crib.upstream(name)?.shown(), output),
-        UpstreamCommand::Test { names } => return test(names, &crib, output),
+        UpstreamCommand::Show { name } => print_shown(&backend.get(&path(name))?, output),
+        UpstreamCommand::Test { names } => return test(names, backend, output),
         UpstreamCommand::Accept { name, tools, yes } => {
-            accept(name, tools, *yes, &crib, global, output)?;
+            accept(name, tools, *yes, backend, global, output)?;
         }
         UpstreamCommand::Login {
             name,
@@ -47,8 +62,8 @@ pub(super) fn upstream(command: &UpstreamCommand, global: &Global, output: &Outp
         } => {
             let show = page(*no_browser, output);
             let patience = Duration::from_secs(*wait);
-            let logging_in = crib.log_in_upstream(name, patience, show);
-            let issuer = remote::runtime()?.block_on(logging_in)?;
+            let logging_in = own_logins(name, backend)?.log_in_upstream(name, patience, show);
+            let issuer = backend.runtime.block_on(logging_in)?;
             if output.json() {
                 output.document(&json!({"name": name, "issuer": issuer}));
             } else {
@@ -60,7 +75,7 @@ pub(super) fn upstream(command: &UpstreamCommand, global: &Global, output: &Outp
             }
         }
         UpstreamCommand::Logout { name } => {
-            let was_there = crib.log_out_upstream(name)?;
+            let was_there = own_logins(name, backend)?.log_out_upstream(name)?;
             if output.json() {
                 output.document(&json!({"name": name, "loggedOut": was_there}));
             } else {
@@ -71,9 +86,23 @@ pub(super) fn upstream(command: &UpstreamCommand, global: &Global, output: &Outp
                 });
             }
         }
-        UpstreamCommand::Rm { names, yes: _ } => remove(names, &crib, output)?,
+        UpstreamCommand::Rm { names, yes: _ } => remove(names, backend, output)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn path(name: &str) -> String {
+    format!("/api/upstreams/{}", Ask::encoded(name))
+}
+
+/// The crib whose logins these are.
+fn own_logins<'b>(name: &str, backend: &'b Backend) -> Result<&'b Crib, CliError> {
+    let crib = backend.crib().map(AsRef::as_ref);
+    crib.ok_or_else(|| {
+        CliError::usage(format!(
+            "logins are kept in the home of the server, and a browser is sent back to its machine: `toolcrib upstream login {name}` there"
+        ))
+    })
 }
 
 /// Shows a person the page to log in at: always as a text, and in a browser where there is one.
@@ -97,7 +126,7 @@ fn page(no_browser: bool, output: &Output) -> impl Fn(&str) + Send + Sync + 'sta
 }
 
 /// The settings that somebody typed.
-pub(super) fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
+fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
     let name = upstream::name(&args.name).map_err(CliError::usage)?;
     let mut fields = Map::new();
     let pairs = |texts: &[String], what: &str| -> Result<Value, CliError> {
@@ -153,13 +182,13 @@ pub(super) fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliErro
 
 fn add(
     args: &UpstreamAddArgs,
-    crib: &Crib,
+    backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
     let candidate = typed(args)?;
     let name = &candidate.name;
-    if !args.replace && crib.upstream(name.as_str()).is_ok() {
+    if !args.replace && backend.get(&path(name.as_str())).is_ok() {
         let message = format!("there is an upstream server `{name}` already");
         return Err(
             CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(format!(
@@ -167,43 +196,46 @@ fn add(
             )),
         );
     }
-    if args.oauth {
+    if let (true, Some(crib)) = (args.oauth, backend.crib()) {
         let show = page(false, output);
         let logging_in = crib.log_in_candidate(&candidate, LOGIN_TIME, show);
-        remote::runtime()?.block_on(logging_in)?;
+        backend.runtime.block_on(logging_in)?;
     }
-    let probe = wait(name.as_str(), output, crib.probe_candidate(&candidate))??;
-    candidate.check(&probe).map_err(|error| {
-        CliError::from(error)
-            .with_hint("nothing was added; `--allow` takes a tool as the server names it")
-    })?;
-    let document = probe_shown(name, &probe, &[]);
+    let mut body =
+        json!({"name": name, "settings": candidate.settings.written(), "replace": args.replace});
+    let send = |path: &str, body: &Value| -> Result<Value, CliError> {
+        let sent = backend
+            .client
+            .json(Ask::post(path, body).patience(PATIENCE));
+        let answer = backend.wait_raw(alive(name.as_str(), output, sent));
+        answer.map_err(|error| match error.code() {
+            Some(ErrorCode::ToolNotFound) => backend
+                .failed(&error)
+                .with_hint("nothing was added; `--allow` takes a tool as the server names it"),
+            _ => backend.failed(&error),
+        })
+    };
     if !args.yes {
-        say_tools(&document, output);
-        if !confirmed(
-            &format!("add `{name}` with these tools? [y/n] "),
-            global,
-            output,
-        )? {
+        let probe = send("/api/upstreams?dryRun=true", &body)?;
+        say_tools(&probe, output);
+        let question = format!("add `{name}` with these tools? [y/n] ");
+        if !confirmed(&question, global, output)? {
             return Err(declined("nothing was added"));
         }
-    } else {
+        body["digests"] = digests(&probe);
+    }
+    let document = send("/api/upstreams", &body)?;
+    if args.yes {
         say_warnings(&document, output);
         for left_out in left_out(&document) {
             output.say(&left_out);
         }
     }
-    let replace = if args.replace {
-        Replace::Allowed
-    } else {
-        Replace::Never
-    };
-    crib.add_upstream(&candidate, Some(&probe), replace)?;
     if output.json() {
         output.document(&document);
     } else {
-        say_renamed(name, |_| true, crib, output);
-        match probe.tools.len() {
+        say_renamed(name, |_| true, backend, output);
+        match document["tools"].as_array().map_or(0, Vec::len) {
             0 => output.say(&format!(
                 "{} added `{name}`, which has no tool that can be used; `toolcrib upstream rm {name}` removes it",
                 output.bold("warning:")
@@ -217,20 +249,28 @@ fn add(
     Ok(())
 }
 
-/// Waits for a server.
-fn wait<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> Result<T, CliError> {
-    Ok(remote::runtime()?.block_on(alive(what, output, work)))
+/// The digests of the tools that somebody has seen: what is accepted is these and nothing else.
+fn digests(probe: &Value) -> Value {
+    let tools = probe["tools"].as_array().into_iter().flatten();
+    let digests: Map<String, Value> = tools
+        .map(|tool| {
+            let name = tool["name"].as_str().unwrap_or_default();
+            (name.to_owned(), tool["digest"].clone())
+        })
+        .collect();
+    Value::Object(digests)
 }
 
 /// Does what takes as long as a server takes, with a sign of life.
-pub(super) async fn alive<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> T {
+async fn alive<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> T {
     let what = format!("connecting to {}", shorten(&visible_line(what), 60));
     progress::show(output, &Screen::new(), &what, work).await
 }
 
 /// Says by which names tools are called that others were faster to take theirs.
-fn say_renamed(name: &Slug, is_meant: impl Fn(&str) -> bool, crib: &Crib, output: &Output) {
-    for (own, here) in crib.renamed_tools(name) {
+fn say_renamed(name: &Slug, is_meant: impl Fn(&str) -> bool, backend: &Backend, output: &Output) {
+    let renamed = backend.crib().map(|crib| crib.renamed_tools(name));
+    for (own, here) in renamed.unwrap_or_default() {
         if is_meant(&own) {
             output.say(&format!(
                 "its `{}` is called `{here}` here: something else has that name",
@@ -248,8 +288,8 @@ fn count(number: usize, thing: &str) -> String {
     }
 }
 
-/// Shows a person what there is to accept: what [`probe_shown`] says of the tools.
-pub(super) fn say_tools(probe: &Value, output: &Output) {
+/// Shows a person what there is to accept: what a probe says of the tools.
+fn say_tools(probe: &Value, output: &Output) {
     let tools = probe["tools"].as_array().map(Vec::as_slice);
     let tools = tools.unwrap_or_default();
     output.say(&format!(
@@ -274,14 +314,18 @@ pub(super) fn say_tools(probe: &Value, output: &Output) {
     }
 }
 
-/// The same, only what draws the eye: for whoever accepts without looking.
-pub(super) fn say_warnings(probe: &Value, output: &Output) {
+/// Says only what draws the eye, to a person who accepts without looking.
+fn say_warnings(probe: &Value, output: &Output) {
     for tool in probe["tools"].as_array().into_iter().flatten() {
-        for warning in warnings(tool) {
-            let name = shorten(&line_of(tool, "name"), 80);
-            let word = output.bold("warning:");
-            output.say(&format!("{} {word} {warning}", output.bold(&name)));
-        }
+        say_warnings_of(tool, output);
+    }
+}
+
+fn say_warnings_of(tool: &Value, output: &Output) {
+    for warning in warnings(tool) {
+        let name = shorten(&line_of(tool, "name"), 80);
+        let word = output.bold("warning:");
+        output.say(&format!("{} {word} {warning}", output.bold(&name)));
     }
 }
 
@@ -324,8 +368,8 @@ fn server_word(server: &Value) -> String {
     }
 }
 
-/// Prints rows of [`UpstreamRow`].
-pub(super) fn print_list(rows: &Value, output: &Output) {
+/// Prints rows of upstream servers.
+fn print_list(rows: &Value, output: &Output) {
     if output.json() {
         return output.document(rows);
     }
@@ -365,8 +409,8 @@ pub(super) fn print_list(rows: &Value, output: &Output) {
     }
 }
 
-/// Prints what [`UpstreamView::shown`](toolcrib::crib::UpstreamView::shown) says.
-pub(super) fn print_shown(shown: &Value, output: &Output) {
+/// Prints a server and what was accepted of it.
+fn print_shown(shown: &Value, output: &Output) {
     if output.json() {
         return output.document(shown);
     }
@@ -416,8 +460,8 @@ fn print_changes(changes: &Value, output: &Output) {
     }
 }
 
-/// Prints what [`probe_shown`] says.
-pub(super) fn print_probe(probe: &Value, output: &Output) {
+/// Prints what a probe says.
+fn print_probe(probe: &Value, output: &Output) {
     let millis = |key: &str| probe[key].as_f64().unwrap_or_default().ceil();
     output.line(&format!(
         "{}: {}, MCP {}, {}, connected in {} ms, listed in {} ms",
@@ -445,29 +489,36 @@ pub(super) fn print_probe(probe: &Value, output: &Output) {
     }
 }
 
-fn test(names: &[String], crib: &Crib, output: &Output) -> Done {
+fn testing(name: &str) -> Ask {
+    Ask::post_nothing(format!("{}/test", path(name))).patience(PATIENCE)
+}
+
+fn test(names: &[String], backend: &Backend, output: &Output) -> Done {
     let names = match names {
-        [] => crib
-            .upstreams()
-            .iter()
-            .map(|view| view.name.to_string())
-            .collect(),
+        [] => {
+            let rows: Vec<Value> = backend.rows("/api/upstreams?pageSize=500", "upstreams")?;
+            rows.iter()
+                .filter_map(|row| Some(row["name"].as_str()?.to_owned()))
+                .collect()
+        }
         names => names.to_vec(),
     };
-    let tests = names.iter().map(|name| crib.probe_upstream(name));
+    let tests = names.iter().map(|name| backend.client.json(testing(name)));
     // At once: one that hangs delays nobody's answer but the last.
     let tests = futures_util::future::join_all(tests);
-    let tested = wait(&names.join(", "), output, tests)?;
+    let all = names.join(", ");
+    let tested = alive(&all, output, tests);
     let mut documents = Vec::new();
     let mut failed = None;
-    for (name, tested) in names.iter().zip(tested) {
+    for (name, tested) in names.iter().zip(backend.runtime.block_on(tested)) {
         match tested {
-            Ok((probe, changes)) => {
-                let name = upstream::name(name).map_err(CliError::usage)?;
-                let document = probe_shown(&name, &probe, &changes);
+            Ok(document) => {
                 if !output.json() {
                     print_probe(&document, output);
-                    if !changes.is_empty() {
+                    if document["changes"]
+                        .as_array()
+                        .is_some_and(|all| !all.is_empty())
+                    {
                         output.say(&format!(
                             "`toolcrib upstream accept {name}` accepts what changed"
                         ));
@@ -475,13 +526,15 @@ fn test(names: &[String], crib: &Crib, output: &Output) -> Done {
                 }
                 documents.push(document);
             }
-            Err(error) => {
+            // What is wrong with this one; the others may be well.
+            Err(ClientError::Refused { error, .. }) => {
                 documents.push(json!({"name": name, "error": error}));
                 if !output.json() {
                     say_failure(name, &error, output);
                 }
                 failed.get_or_insert(error.code().exit_code());
             }
+            Err(error) => return Err(backend.failed(&error)),
         }
     }
     if output.json() {
@@ -490,7 +543,7 @@ fn test(names: &[String], crib: &Crib, output: &Output) -> Done {
     Ok(failed.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-pub(super) fn say_failure(name: &str, error: &ToolError, output: &Output) {
+fn say_failure(name: &str, error: &ToolError, output: &Output) {
     output.line(&format!(
         "{}: {}: {}",
         output.bold(&visible_line(name)),
@@ -509,29 +562,29 @@ fn accept(
     name: &str,
     tools: &[String],
     yes: bool,
-    crib: &Crib,
+    backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
-    let (probe, changes) = wait(name, output, crib.probe_upstream(name))??;
-    let only = (!tools.is_empty()).then_some(tools);
-    let is_meant =
-        |change: &&Change| only.is_none_or(|only| only.iter().any(|tool| tool == change.tool()));
-    let meant: Vec<&Change> = changes.iter().filter(is_meant).collect();
-    let rows: Vec<ChangeRow> = meant.iter().map(|change| ChangeRow::of(change)).collect();
+    let tested = backend.client.json(testing(name));
+    let tested = backend.wait(alive(name, output, tested))?;
+    let changed = |change: &Value| change["tool"].as_str().unwrap_or_default().to_owned();
+    let is_meant = |tool: &str| tools.is_empty() || tools.iter().any(|one| one == tool);
+    let mut meant: Vec<Value> = tested["changes"].as_array().cloned().unwrap_or_default();
+    meant.retain(|change| is_meant(&changed(change)));
     // Also where nobody is asked.
-    let there = |change: &&Change| probe.tools.iter().find(|tool| tool.name == change.tool());
-    for tool in meant.iter().filter_map(there) {
-        for warning in tool.warnings() {
-            let name = output.bold(&shorten(&visible_line(&tool.name), 80));
-            let word = output.bold("warning:");
-            output.say(&format!("{name} {word} {}", visible_line(&warning)));
+    for tool in tested["tools"].as_array().into_iter().flatten() {
+        let own = tool["name"].as_str().unwrap_or_default();
+        if meant.iter().any(|change| changed(change) == own) {
+            say_warnings_of(tool, output);
         }
     }
     if !yes && !meant.is_empty() {
-        for row in &rows {
-            output.say(&format!("{} is {}", output.bold(&row.tool), row.change));
-            for line in row.diff.lines() {
+        for change in &meant {
+            let (tool, kind) = (changed(change), change["change"].as_str());
+            let kind = kind.unwrap_or_default();
+            output.say(&format!("{} is {kind}", output.bold(&tool)));
+            for line in change["diff"].as_str().unwrap_or_default().lines() {
                 output.say(&format!("  {}", visible(line)));
             }
         }
@@ -539,15 +592,20 @@ fn accept(
             return Err(declined("nothing was accepted"));
         }
     }
-    crib.accept_upstream(name, &probe, only)?;
+    let mut body = json!({"digests": digests(&tested)});
+    if !tools.is_empty() {
+        body["tools"] = json!(tools);
+    }
+    let accept = Ask::post(format!("{}/accept", path(name)), &body).patience(PATIENCE);
+    backend.wait(backend.client.json(accept))?;
     if output.json() {
-        output.document(&json!({"name": name, "accepted": rows}));
+        output.document(&json!({"name": name, "accepted": meant}));
     } else if meant.is_empty() {
         output.say(&format!("all tools of `{name}` are what was accepted"));
     } else {
         if let Ok(name) = upstream::name(name) {
-            let is_meant = |own: &str| meant.iter().any(|change| change.tool() == own);
-            say_renamed(&name, is_meant, crib, output);
+            let is_meant = |own: &str| meant.iter().any(|change| changed(change) == own);
+            say_renamed(&name, is_meant, backend, output);
         }
         let changes = count(meant.len(), "change");
         output.say(&format!("accepted {changes} of `{name}`"));
@@ -555,13 +613,13 @@ fn accept(
     Ok(())
 }
 
-fn remove(names: &[String], crib: &Crib, output: &Output) -> Result<(), CliError> {
+fn remove(names: &[String], backend: &Backend, output: &Output) -> Result<(), CliError> {
     // All or none, as far as that can be known.
     for name in names {
-        crib.upstream(name)?;
+        backend.get(&path(name))?;
     }
     for name in names {
-        crib.remove_upstream(name)?;
+        backend.wait(backend.client.delete(&path(name)))?;
     }
     if output.json() {
         output.document(&json!({ "removed": names }));

@@ -10,28 +10,22 @@ mod tool;
 
 use std::path::PathBuf;
 
-use serde_json::Value;
 use toolcrib::config::Surroundings;
 use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::auth::operator_token;
-use toolcrib_server::client::{Address, Ask, Client, ClientError, ClientOptions};
+use toolcrib_server::client::{Address, Client, ClientError, ClientOptions};
 use toolcrib_server::running::{RunningServer, Servers};
 
 pub(crate) use find::{cancel_by_home, of_home, running_calls, running_on};
 pub(crate) use questions::{ServersQuestions, answer_body, cause};
-pub(crate) use tool::{look_up, spec_named, spec_of};
+pub(crate) use tool::{look_up, look_up_at, spec_of};
 
 use crate::args::Global;
+use crate::backend::Backend;
 use crate::failure::CliError;
 
-/// A server that was named, and what it takes to talk to it.
-pub(crate) struct Server {
-    pub(crate) client: Client,
-    pub(crate) runtime: tokio::runtime::Runtime,
-}
-
 /// The server that `--server` or `TOOLCRIB_SERVER` names, if one does.
-pub(crate) fn named(global: &Global) -> Result<Option<Server>, CliError> {
+pub(crate) fn named(global: &Global) -> Result<Option<Backend>, CliError> {
     let Some(address) = address(global)? else {
         return Ok(None);
     };
@@ -46,10 +40,7 @@ pub(crate) fn named(global: &Global) -> Result<Option<Server>, CliError> {
     options.certificate = certificate(global).map_err(CliError::usage)?;
     options.own_certificate = home.and_then(|home| own_certificate(&address, &home));
     let client = Client::new(options).map_err(|error| failed(&error, &address))?;
-    Ok(Some(Server {
-        client,
-        runtime: runtime()?,
-    }))
+    Backend::there(client).map(Some)
 }
 
 /// Whether a server is named; without a look at whether it is one.
@@ -118,6 +109,7 @@ fn token(address: &Address, home: Option<&std::path::Path>) -> Result<Option<Str
     let Some(home) = home else { return Ok(None) };
     let is_ours = match address {
         Address::Unix(path) => is_own(path),
+        Address::Process => false,
         Address::Tcp { .. } => of_this_home(address, home).is_some(),
     };
     match is_ours {
@@ -163,6 +155,7 @@ pub(crate) fn failed(error: &ClientError, address: &Address) -> CliError {
     let hint = match error {
         ClientError::Unreachable { .. } => Some(match address {
             Address::Unix(path) => format!("start one with `toolcrib serve --socket {}`", path.display()),
+            Address::Process => "`toolcrib doctor` says what is wrong with the home".to_owned(),
             Address::Tcp { .. } if address.is_this_machine() => {
                 "start one with `toolcrib serve`; `toolcrib doctor` says which ones run".to_owned()
             }
@@ -187,60 +180,5 @@ pub(crate) fn failed(error: &ClientError, address: &Address) -> CliError {
     match hint {
         Some(hint) => failed.with_hint(hint),
         None => failed,
-    }
-}
-
-impl Server {
-    /// Waits for something that the server does.
-    pub(crate) fn wait<T>(
-        &self,
-        work: impl Future<Output = Result<T, ClientError>>,
-    ) -> Result<T, CliError> {
-        let done = self.wait_raw(work);
-        done.map_err(|error| failed(&error, self.client.address()))
-    }
-
-    /// The same, with the error as it is.
-    pub(crate) fn wait_raw<T>(
-        &self,
-        work: impl Future<Output = Result<T, ClientError>>,
-    ) -> Result<T, ClientError> {
-        self.runtime.block_on(work)
-    }
-
-    /// `GET`s JSON.
-    pub(crate) fn get(&self, path: &str) -> Result<Value, CliError> {
-        self.wait(self.client.get(path))
-    }
-
-    /// Every row of a list, page after page.
-    pub(crate) fn rows(&self, path: &str, name: &str) -> Result<Vec<Value>, CliError> {
-        let mut rows = Vec::new();
-        let mut token: Option<String> = None;
-        loop {
-            let page = match &token {
-                None => path.to_owned(),
-                Some(token) => {
-                    let mark = if path.contains('?') { '&' } else { '?' };
-                    format!("{path}{mark}pageToken={}", Ask::encoded(token))
-                }
-            };
-            let mut answer = self.get(&page)?;
-            match answer.get_mut(name).map(Value::take) {
-                Some(Value::Array(more)) => rows.extend(more),
-                _ => {
-                    let server = self.client.address().to_string();
-                    let why = format!("`{name}` is missing in its list");
-                    let error = ClientError::Strange { server, why };
-                    return Err(failed(&error, self.client.address()));
-                }
-            }
-            let next = answer.get("nextPageToken").and_then(Value::as_str);
-            match next {
-                // A server that gives the same token again would never end.
-                Some(next) if token.as_deref() != Some(next) => token = Some(next.to_owned()),
-                _ => return Ok(rows),
-            }
-        }
     }
 }

@@ -4,38 +4,35 @@ use serde_json::Value;
 use toolcrib::model::text;
 use toolcrib::spec::Role;
 use toolcrib::{Schema, ToolSpec, WireName};
-use toolcrib_server::client::{Ask, ClientError};
+use toolcrib_server::client::{Ask, Client, ClientError};
 
-use super::Server;
+use crate::backend::Backend;
 use crate::failure::CliError;
 
-/// A tool of a server.
-pub(crate) struct ServersTool {
+/// A tool that was looked up.
+pub(crate) struct FoundTool {
     pub(crate) spec: ToolSpec,
     pub(crate) is_stored: bool,
 }
 
-/// The tool that a word names, to read arguments by its schema; `None` if there is none, which whatever is done with it will say.
-pub(crate) fn look_up(tool: &str, server: &Server) -> Result<Option<ServersTool>, CliError> {
-    let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
-    let found = server.wait_raw(server.client.get(&path));
-    let document = match found {
-        Ok(document) => document,
-        Err(ClientError::Refused {
-            status: 400 | 404 | 409,
-            ..
-        }) => return Ok(None),
-        Err(error) => return Err(super::failed(&error, server.client.address())),
-    };
-    Ok(spec_of(&document).map(|spec| ServersTool {
-        spec,
-        is_stored: document.get("source").and_then(Value::as_str) == Some("store"),
-    }))
+/// The tool that a word names, to read arguments by its schema.
+pub(crate) fn look_up(tool: &str, backend: &Backend) -> Result<FoundTool, CliError> {
+    let found = backend.wait_raw(look_up_at(tool, &backend.client));
+    found.map_err(|error| backend.failed(&error))
 }
 
-/// What a tool takes; `None` if there is no such tool.
-pub(crate) fn spec_named(tool: &str, server: &Server) -> Result<Option<ToolSpec>, CliError> {
-    Ok(look_up(tool, server)?.map(|tool| tool.spec))
+/// Looks a tool up; the error is as it came.
+pub(crate) async fn look_up_at(tool: &str, client: &Client) -> Result<FoundTool, ClientError> {
+    let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
+    let document = client.get(&path).await?;
+    let spec = spec_of(&document).ok_or_else(|| ClientError::Strange {
+        server: client.address().to_string(),
+        why: "the schema of the tool cannot be read".to_owned(),
+    })?;
+    Ok(FoundTool {
+        spec,
+        is_stored: document.get("source").and_then(Value::as_str) == Some("store"),
+    })
 }
 
 /// What a document says of a tool's parameters.
@@ -61,6 +58,11 @@ pub(crate) fn spec_of(document: &Value) -> Option<ToolSpec> {
         };
         spec.roles.push((parameter.clone(), role));
     }
+    if let Some(effects) = document.get("effects") {
+        spec.effects = serde_json::from_value(effects.clone()).unwrap_or_default();
+    }
+    let asks = document.get("asks").and_then(Value::as_str);
+    spec.asks = asks.map(str::to_owned);
     if let Some(Value::Array(examples)) = document.get("examples") {
         spec.examples.clone_from(examples);
     }

@@ -1,6 +1,6 @@
 //! Whether a tool can be called: [`Availability`], and who can switch it off.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::spec::ToolSpec;
 
@@ -58,7 +58,7 @@ impl StoreSwitches {
 }
 
 /// Whether a tool can run here, computed and never stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "state", rename_all = "lowercase")]
 pub enum Availability {
     /// It can.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering as Memory};
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::availability::{Availability, StoreSwitches, Switch, Switches};
@@ -18,7 +18,9 @@ use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
 /// Where a tool comes from; of two with one name the one whose source stands first here has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
     /// Compiled into Toolcrib.

@@ -23,7 +23,9 @@ use crate::store::{
 };
 
 /// What kind of bundle it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum BundleKind {
     /// `core`: compiled in; only its switch can be changed.

@@ -31,7 +31,17 @@ struct Arrived<'a, B> {
     body: B,
     id: &'a RequestId,
     peer: &'a Peer,
+    proof: Proof,
     known: Known<'a>,
+}
+
+/// How it is known who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Proof {
+    /// By the token of the request.
+    Token,
+    /// It is this process itself, which has the home open: the operator.
+    Process,
 }
 
 /// Told who asks as soon as that is known by a token, before anything is read or done for it; may refuse.
@@ -47,11 +57,35 @@ impl Api {
         self.answer_known(request, peer, &|_| Ok(())).await
     }
 
+    /// Answers a request of this process itself, as the operator's: no token and no `Host` is asked for.
+    pub async fn answer_operator<B>(&self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.answer_proven(request, Peer::Local, Proof::Process, &|_| Ok(()))
+            .await
+    }
+
     /// The same for who wants to know who asks.
     pub(crate) async fn answer_known<B>(
         &self,
         request: Request<B>,
         peer: Peer,
+        known: Known<'_>,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data = Bytes> + Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        self.answer_proven(request, peer, Proof::Token, known).await
+    }
+
+    async fn answer_proven<B>(
+        &self,
+        request: Request<B>,
+        peer: Peer,
+        proof: Proof,
         known: Known<'_>,
     ) -> Response<Body>
     where
@@ -69,6 +103,7 @@ impl Api {
             body,
             id: &id,
             peer: &peer,
+            proof,
             known,
         };
         let answering = self.try_answer(arrived, &mut watch, &mut welcome);
@@ -113,9 +148,10 @@ impl Api {
             Ok(Found::Route(position, _)) => self.0.routes.at(*position).who,
             Ok(Found::OtherMethods(_) | Found::Nothing) | Err(_) => Who::Caller,
         };
-        let principal = match who {
-            Who::Anybody => Principal::Nobody,
-            Who::Caller | Who::Operator => self.0.tokens.principal(&headers)?,
+        let principal = match (who, arrived.proof) {
+            (Who::Anybody, _) => Principal::Nobody,
+            (Who::Caller | Who::Operator, Proof::Process) => Principal::Operator,
+            (Who::Caller | Who::Operator, Proof::Token) => self.0.tokens.principal(&headers)?,
         };
         if !matches!(found, Ok(Found::Route(..))) {
             watch.by(&principal);

@@ -29,7 +29,7 @@ pub use route::{
     Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, Payload, Place, Route, SchemaFn, Who,
 };
 
-use crate::auth::{Hosts, Tokens, cancel_strays};
+use crate::auth::{Clients, Hosts, Tokens, cancel_strays};
 use crate::mcp::Mcp;
 use crate::observe::Observer;
 use crate::routes::Routes;
@@ -106,6 +106,12 @@ impl Api {
     /// An API of this crib.
     pub fn new(crib: Arc<Crib>, options: ApiOptions) -> Self {
         Api::with_routes(crib, options, Routes::all())
+    }
+
+    /// An API for the process that has opened this crib, by [`answer_operator`](Self::answer_operator). Opens no socket and makes no token.
+    pub fn of_process(crib: Arc<Crib>) -> Self {
+        let tokens = Tokens::of_clients(Clients::of_home(crib.home()));
+        Api::new(crib, ApiOptions::new(tokens))
     }
 
     fn with_routes(crib: Arc<Crib>, options: ApiOptions, routes: Routes) -> Self {

@@ -61,7 +61,8 @@ pub enum TokenError {
 /// The tokens that open this server.
 #[derive(Debug, Clone)]
 pub struct Tokens {
-    operator: TokenDigest,
+    /// None: no token is the operator's.
+    operator: Option<TokenDigest>,
     clients: Clients,
 }
 
@@ -79,9 +80,17 @@ impl Tokens {
             },
         };
         Ok(Tokens {
-            operator: TokenDigest::of(&operator),
+            operator: Some(TokenDigest::of(&operator)),
             clients,
         })
+    }
+
+    /// The tokens of clients alone: for a process that asks itself, which needs no token and makes none.
+    pub fn of_clients(clients: Clients) -> Self {
+        Tokens {
+            operator: None,
+            clients,
+        }
     }
 
     /// The clients.
@@ -107,7 +116,7 @@ impl Tokens {
             }));
         };
         let digest = TokenDigest::of(token);
-        if digest.is(&self.operator) {
+        if self.operator.as_ref().is_some_and(|own| digest.is(own)) {
             return Ok(Principal::Operator);
         }
         match self.clients.caller_of(&digest) {

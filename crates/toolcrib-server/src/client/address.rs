@@ -23,13 +23,15 @@ pub enum Address {
     },
     /// A socket in the file system.
     Unix(PathBuf),
+    /// This process: nothing is dialled.
+    Process,
 }
 
 impl Address {
     /// Whether nobody on the way can read along: TLS, a socket of this machine, or loopback.
     pub fn is_private(&self) -> bool {
         match self {
-            Address::Unix(_) | Address::Tcp { tls: true, .. } => true,
+            Address::Unix(_) | Address::Process | Address::Tcp { tls: true, .. } => true,
             Address::Tcp { .. } => self.is_this_machine(),
         }
     }
@@ -37,7 +39,7 @@ impl Address {
     /// Whether it is a socket or a loopback address of this machine.
     pub fn is_this_machine(&self) -> bool {
         match self {
-            Address::Unix(_) => true,
+            Address::Unix(_) | Address::Process => true,
             Address::Tcp { host, .. } => match host {
                 Host::Domain(name) => name.eq_ignore_ascii_case("localhost"),
                 Host::Ipv4(address) => address.is_loopback(),
@@ -54,7 +56,7 @@ impl Address {
     /// The `Host` header.
     pub(super) fn host_header(&self) -> String {
         match self {
-            Address::Unix(_) => "localhost".to_owned(),
+            Address::Unix(_) | Address::Process => "localhost".to_owned(),
             Address::Tcp { host, port, tls } => match (tls, port) {
                 (true, 443) | (false, 80) => host.to_string(),
                 _ => format!("{host}:{port}"),
@@ -65,7 +67,7 @@ impl Address {
     /// The name or address of its machine.
     pub(super) fn host(&self) -> String {
         match self {
-            Address::Unix(_) => "localhost".to_owned(),
+            Address::Unix(_) | Address::Process => "localhost".to_owned(),
             Address::Tcp { host, .. } => host.to_string(),
         }
     }
@@ -81,7 +83,7 @@ impl Address {
                 host: Host::Ipv6(address),
                 ..
             } => Some(IpAddr::V6(*address)),
-            Address::Tcp { .. } | Address::Unix(_) => None,
+            Address::Tcp { .. } | Address::Unix(_) | Address::Process => None,
         }
     }
 }
@@ -90,6 +92,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Address::Unix(path) => write!(f, "unix:{}", path.display()),
+            Address::Process => f.write_str("this process"),
             Address::Tcp { tls, .. } => {
                 let scheme = if *tls { "https" } else { "http" };
                 write!(f, "{scheme}://{}", self.host_header())

@@ -70,6 +70,7 @@ impl Dialler {
                 let stream = UnixStream::connect(path).await.map_err(failed)?;
                 open(stream).await
             }
+            Address::Process => Err("nothing is dialled in this process".to_owned()),
             Address::Tcp { host, port, tls } => {
                 let stream = self.tcp(host, *port).await.map_err(failed)?;
                 stream.set_nodelay(true).map_err(failed)?;

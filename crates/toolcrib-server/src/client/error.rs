@@ -72,6 +72,30 @@ impl ClientError {
         }
     }
 
+    /// The code of a refusal.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            ClientError::Refused { error, .. } => Some(error.code()),
+            ClientError::Unreachable { .. }
+            | ClientError::Unusable { .. }
+            | ClientError::Lost { .. }
+            | ClientError::Strange { .. }
+            | ClientError::Usage(_) => None,
+        }
+    }
+
+    /// The word in `details.reason` of a refusal, by which kinds of one code are told apart.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            ClientError::Refused { error, .. } => error.details()?.get("reason")?.as_str(),
+            ClientError::Unreachable { .. }
+            | ClientError::Unusable { .. }
+            | ClientError::Lost { .. }
+            | ClientError::Strange { .. }
+            | ClientError::Usage(_) => None,
+        }
+    }
+
     /// What a refusal says. Codes of newer servers are told by their name and counted by their status.
     pub(super) fn refused(status: u16, body: &Value) -> Option<Self> {
         let error = body.get("error")?;

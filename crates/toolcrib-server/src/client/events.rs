@@ -5,12 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Response};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 
 use super::Client;
 use super::connect::Connection;
 use super::error::ClientError;
-use super::request::in_words;
+use super::request::{Coming, in_words};
 
 /// The largest event that is taken: an outcome with all of its output.
 const MAX_EVENT: usize = 64 * 1024 * 1024;
@@ -32,7 +31,7 @@ pub struct ServerEvent {
 pub struct Events {
     client: Client,
     headers: HeaderMap,
-    body: Incoming,
+    body: Coming,
     /// Kept for the next request once the stream has ended.
     connection: Option<Connection>,
     parser: Parser,
@@ -45,13 +44,17 @@ impl std::fmt::Debug for Events {
 }
 
 impl Events {
-    pub(super) fn of(client: Client, response: Response<Incoming>, connection: Connection) -> Self {
+    pub(super) fn of(
+        client: Client,
+        response: Response<Coming>,
+        connection: Option<Connection>,
+    ) -> Self {
         let (parts, body) = response.into_parts();
         Events {
             client,
             headers: parts.headers,
             body,
-            connection: Some(connection),
+            connection,
             parser: Parser::default(),
         }
     }
@@ -75,12 +78,16 @@ impl Events {
             match tokio::time::timeout(SILENCE, self.body.frame()).await {
                 Err(_) => return Err(self.client.lost(format!("silent for {SILENCE:?}"))),
                 Ok(None) => {
-                    if let Some(connection) = self.connection.take() {
-                        self.client.keep(connection);
-                    }
+                    self.client.keep(self.connection.take());
                     return Ok(None);
                 }
-                Ok(Some(Err(error))) => return Err(self.client.lost(in_words(&error))),
+                Ok(Some(Err(error))) => {
+                    let why = match error.downcast_ref::<hyper::Error>() {
+                        Some(error) => in_words(error),
+                        None => error.to_string(),
+                    };
+                    return Err(self.client.lost(why));
+                }
                 Ok(Some(Ok(frame))) => {
                     if let Ok(data) = frame.into_data() {
                         self.parser.take(&data);

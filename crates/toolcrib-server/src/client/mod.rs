@@ -1,5 +1,5 @@
 //! A client of this server, for the command line and the tests. It dials what the operator names and nothing else; requests of tools go
-//! through [`toolcrib::egress`].
+//! through [`toolcrib::egress`]. A client of an [`Api`] in this process ([`Client::of_process`]) asks the same without a socket.
 //!
 //! [`Client`] sends requests and reads answers, [`Events`] reads a stream of events, [`CallStream`] follows one call and finds its way back
 //! to it when the connection is lost. Whatever comes is bounded: in size by a limit, in time by a deadline; a stream that says nothing,
@@ -28,6 +28,8 @@ use std::time::Duration;
 
 use connect::{Connection, Dialler};
 use trust::Trust;
+
+use crate::api::Api;
 
 /// How long to wait for an answer, unless a request says otherwise.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -79,6 +81,8 @@ pub struct Client(Arc<Inner>);
 
 struct Inner {
     dialler: Dialler,
+    /// What answers in place of a server.
+    process: Option<Api>,
     token: Option<http::HeaderValue>,
     idle: Mutex<Vec<Connection>>,
 }
@@ -128,9 +132,20 @@ impl Client {
         };
         Ok(Client(Arc::new(Inner {
             dialler: Dialler::new(address, trust),
+            process: None,
             token,
             idle: Mutex::default(),
         })))
+    }
+
+    /// A client of this process, as the operator: nothing is dialled, and nothing runs between requests.
+    pub fn of_process(api: Api) -> Self {
+        Client(Arc::new(Inner {
+            dialler: Dialler::new(Address::Process, Trust::default()),
+            process: Some(api),
+            token: None,
+            idle: Mutex::default(),
+        }))
     }
 
     /// Where the server is.
@@ -143,7 +158,8 @@ impl Client {
         idle.pop()
     }
 
-    fn keep(&self, connection: Connection) {
+    fn keep(&self, connection: Option<Connection>) {
+        let Some(connection) = connection else { return };
         let mut idle = self.0.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.len() < MOST_IDLE {
             idle.push(connection);

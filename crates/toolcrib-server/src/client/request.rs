@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -14,6 +14,10 @@ use super::connect::Connection;
 use super::error::ClientError;
 use super::events::Events;
 use super::{Client, PATIENCE};
+use crate::api::Body;
+
+/// What an answer brings: from a connection, or from this process.
+pub(super) type Coming = Either<Incoming, Body>;
 
 /// The largest answer that is read, unless a request says otherwise.
 const MAX_ANSWER: usize = 64 * 1024 * 1024;
@@ -142,8 +146,7 @@ impl Client {
 
     /// `GET`s JSON into a type.
     pub async fn get_as<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
-        let value = self.get(path).await?;
-        serde_json::from_value(value).map_err(|error| self.strange(error.to_string()))
+        self.json_as(Ask::get(path)).await
     }
 
     /// `POST`s JSON and reads JSON.
@@ -172,14 +175,23 @@ impl Client {
         self.read_json(answered)
     }
 
+    /// Sends a request and reads JSON into a type. A status of 400 and above is an error.
+    pub async fn json_as<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, ClientError> {
+        let answered = self.send(ask).await?;
+        match answered.status.as_u16() < 400 {
+            true => serde_json::from_slice(&answered.body)
+                .map_err(|error| self.strange(error.to_string())),
+            false => Err(self.refusal(answered)),
+        }
+    }
+
     /// Sends a request and reads bytes. A status of 400 and above is an error.
     pub async fn bytes(&self, ask: Ask) -> Result<Bytes, ClientError> {
         let answered = self.send(ask).await?;
-        if answered.status.as_u16() >= 400 {
-            self.read_json(answered)?;
-            return Err(self.strange("it refuses without a reason"));
+        match answered.status.as_u16() < 400 {
+            true => Ok(answered.body),
+            false => Err(self.refusal(answered)),
         }
-        Ok(answered.body)
     }
 
     /// Sends a request and reads the whole answer, whatever its status.
@@ -250,28 +262,41 @@ impl Client {
     /// What an answer says, as JSON.
     pub(super) fn read_json(&self, answered: Answered) -> Result<Value, ClientError> {
         let status = answered.status.as_u16();
-        if answered.body.is_empty() && status < 400 {
-            return Ok(Value::Null);
+        match (status < 400, answered.body.is_empty()) {
+            (true, true) => Ok(Value::Null),
+            (true, false) => serde_json::from_slice(&answered.body)
+                .map_err(|_| self.strange(format!("it answers with status {status} and no JSON"))),
+            (false, _) => Err(self.refusal(answered)),
         }
-        let read = serde_json::from_slice::<Value>(&answered.body);
-        match read {
-            Ok(value) if status < 400 => Ok(value),
-            Ok(value) => Err(ClientError::refused(status, &value)
-                .unwrap_or_else(|| self.strange(format!("it answers with status {status}")))),
-            Err(_) => Err(self.strange(format!("it answers with status {status} and no JSON"))),
+    }
+
+    /// What an answer with a status of 400 and above says.
+    fn refusal(&self, answered: Answered) -> ClientError {
+        let status = answered.status.as_u16();
+        match serde_json::from_slice::<Value>(&answered.body) {
+            Ok(value) => ClientError::refused(status, &value)
+                .unwrap_or_else(|| self.strange(format!("it answers with status {status}"))),
+            Err(_) => self.strange(format!("it answers with status {status} and no JSON")),
         }
     }
 
     /// Sends on a kept connection, or on a new one. A kept one may have been closed meanwhile: what was not sent is sent again.
-    async fn exchange(&self, ask: Ask) -> Result<(Response<Incoming>, Connection), ClientError> {
+    async fn exchange(
+        &self,
+        ask: Ask,
+    ) -> Result<(Response<Coming>, Option<Connection>), ClientError> {
         let mut request = self.request(&ask)?;
+        if let Some(api) = &self.0.process {
+            let response = api.answer_operator(request).await;
+            return Ok((response.map(Either::Right), None));
+        }
         let is_harmless = matches!(ask.method, Method::GET | Method::HEAD);
         while let Some(mut connection) = self.take_idle() {
             if connection.ready().await.is_err() {
                 continue;
             }
             match connection.try_send_request(request).await {
-                Ok(response) => return Ok((response, connection)),
+                Ok(response) => return Ok((response.map(Either::Left), Some(connection))),
                 Err(mut failed) => match failed.take_message() {
                     Some(unsent) => request = unsent,
                     // The server may have closed it while this was on its way.
@@ -282,7 +307,7 @@ impl Client {
         }
         let mut connection = self.0.dialler.dial().await?;
         match connection.send_request(request).await {
-            Ok(response) => Ok((response, connection)),
+            Ok(response) => Ok((response.map(Either::Left), Some(connection))),
             // What answers does not speak HTTP: whatever it is, it has carried nothing out.
             Err(error) if error.is_parse() && !self.address().is_encrypted() => {
                 Err(self.0.dialler.unusable(

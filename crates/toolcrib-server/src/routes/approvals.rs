@@ -259,10 +259,12 @@ fn refusal(error: AnswerError) -> Refusal {
             refused.with_detail("cause", json!(cause))
         }
         AnswerError::Storage(error) => error.into(),
+        AnswerError::WrongDigest => {
+            ToolError::new(code, error.to_string()).with_detail("reason", "wrong-digest")
+        }
         AnswerError::Ambiguous { .. }
         | AnswerError::Withdrawn
         | AnswerError::Expired
-        | AnswerError::WrongDigest
         | AnswerError::Damaged(_) => ToolError::new(code, error.to_string()),
     };
     refused.into()

@@ -8,29 +8,28 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use toolcrib::approval::{Queued, Status};
 use toolcrib::model::text;
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::{Crib, ErrorCode};
 
 use super::{crib_of, in_one_line, line_page, standing};
 use crate::args::Global;
+use crate::backend::Backend;
 use crate::commands::Done;
-use crate::failure::CliError;
 use crate::output::Output;
-use crate::prompt::{Desk, Ended, Screen, Terminal, Whose, item, settled_in_words, short};
+use crate::prompt::{
+    Desk, Ended, Questions, Screen, Terminal, Whose, item, settled_in_words, short,
+};
+use crate::remote::ServersQuestions;
 
 /// How often the queue is looked at.
 const EVERY: Duration = Duration::from_millis(200);
 
-pub(super) fn watch(crib: Crib, global: &Global, output: &Output) -> Done {
+pub(super) fn watch(backend: Backend, global: &Global, output: &Output) -> Done {
     let asks = !output.json() && !output.plain() && !global.no_input;
     let terminal = asks
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
-    let watch = Watch {
-        crib: Arc::new(crib),
+    let mut watch = Watch {
+        backend: &backend,
         screen: Arc::new(Screen::new()),
         terminal: terminal.map(Arc::new),
         global,
@@ -39,13 +38,13 @@ pub(super) fn watch(crib: Crib, global: &Global, output: &Output) -> Done {
         skipped: HashSet::new(),
         others: Vec::new(),
     };
-    let done = runtime.block_on(watch.follow());
-    runtime.shutdown_background();
+    let done = watch.follow();
+    backend.runtime.shutdown_background();
     done
 }
 
 struct Watch<'a> {
-    crib: Arc<Crib>,
+    backend: &'a Backend,
     screen: Arc<Screen>,
     terminal: Option<Arc<Terminal>>,
     global: &'a Global,
@@ -58,9 +57,10 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    async fn follow(mut self) -> Done {
+    fn follow(&mut self) -> Done {
+        let runtime = &self.backend.runtime;
         let ending = CancellationToken::new();
-        let interrupted = tokio::spawn(end_on_interrupt(ending.clone(), Arc::clone(&self.screen)));
+        let interrupted = runtime.spawn(end_on_interrupt(ending.clone(), Arc::clone(&self.screen)));
         let words = match self.terminal {
             Some(_) => "requests are put to you as they come; Ctrl-C ends the watch",
             None => "watching; Ctrl-C ends it",
@@ -68,10 +68,10 @@ impl Watch<'_> {
         self.output.say(&self.output.dim(words));
         let mut is_first = true;
         let code = loop {
-            let requests = self.look().await?;
+            let (requests, _) = super::list(None, self.backend)?;
             self.report(&requests, is_first);
             is_first = false;
-            if let Some(Ended::Quit) = self.put_next(&requests, &ending).await {
+            if let Some(Ended::Quit) = self.put_next(&requests, &ending) {
                 break ExitCode::SUCCESS;
             }
             if ending.is_cancelled() {
@@ -80,26 +80,14 @@ impl Watch<'_> {
             if self.output.has_failed() {
                 break ExitCode::SUCCESS;
             }
-            let ended = tokio::time::timeout(EVERY, ending.cancelled()).await;
-            if let (Ok(()), Some(terminal)) = (ended, &self.terminal) {
+            let pause = async { tokio::time::timeout(EVERY, ending.cancelled()).await };
+            if let (Ok(()), Some(terminal)) = (runtime.block_on(pause), &self.terminal) {
                 // The cursor stands behind a `^C`.
                 terminal.say("");
             }
         };
         interrupted.abort();
         Ok(code)
-    }
-
-    async fn look(&self) -> Result<Vec<Queued>, CliError> {
-        let crib = Arc::clone(&self.crib);
-        let listed = tokio::task::spawn_blocking(move || crib.approvals().list(None)).await;
-        let listed = listed.map_err(|error| {
-            ToolError::new(
-                ErrorCode::Internal,
-                format!("cannot look at the queue: {error}"),
-            )
-        })?;
-        Ok(listed.map_err(ToolError::from)?.requests)
     }
 
     /// Prints what has changed. What was over when the watch began is no news.
@@ -128,42 +116,44 @@ impl Watch<'_> {
     }
 
     /// Puts the oldest open request to the person, if there is one of both.
-    async fn put_next(&mut self, requests: &[Queued], ending: &CancellationToken) -> Option<Ended> {
+    fn put_next(&mut self, requests: &[Queued], ending: &CancellationToken) -> Option<Ended> {
         let terminal = self.terminal.clone()?;
         let open = requests.iter().find(|queued| {
             queued.status == Status::Pending && !self.skipped.contains(&queued.request.id)
         });
         let queued = open?;
         let desk = Desk {
-            questions: self.crib_for(queued),
+            questions: self.questions_for(queued),
             screen: Arc::clone(&self.screen),
             terminal,
             whose: Whose::Another,
         };
-        let ended = desk.put(queued.request.clone(), ending).await;
+        let put = desk.put(queued.request.clone(), ending);
+        let ended = self.backend.runtime.block_on(put);
         if ended == Ended::Skipped {
             self.skipped.insert(queued.request.id.clone());
         }
         Some(ended)
     }
 
-    /// The crib that judges edits of a request; the watch's own, which says so, where its workspace cannot be opened: one that is
-    /// gone must not keep the others from being answered.
-    fn crib_for(&mut self, queued: &Queued) -> Arc<Crib> {
+    /// Who judges edits of a request: the server, or the crib of its workspace; the watch's own, which says so, where that cannot be
+    /// opened: one that is gone must not keep the others from being answered.
+    fn questions_for(&mut self, queued: &Queued) -> Arc<dyn Questions> {
+        let Some(own) = self.backend.crib() else {
+            let (client, runtime) = (&self.backend.client, self.backend.runtime.handle());
+            return Arc::new(ServersQuestions::of(client, runtime));
+        };
         let workspace = queued
             .request
             .workspace
             .as_deref()
             .map(std::path::Path::new);
-        let known = self
-            .others
-            .iter()
-            .find(|crib| crib.workspace_path() == workspace);
-        if let Some(crib) = known {
-            return Arc::clone(crib);
+        let mut known = self.others.iter();
+        if let Some(crib) = known.find(|crib| crib.workspace_path() == workspace) {
+            return Arc::clone(crib) as Arc<dyn Questions>;
         }
-        match crib_of(&queued.request, &self.crib, self.global, self.output) {
-            Ok(None) | Err(_) => Arc::clone(&self.crib),
+        match crib_of(&queued.request, own, self.global, self.output) {
+            Ok(None) | Err(_) => Arc::clone(own) as Arc<dyn Questions>,
             Ok(Some(other)) => {
                 let other = Arc::new(other);
                 self.others.push(Arc::clone(&other));
@@ -174,7 +164,7 @@ impl Watch<'_> {
 }
 
 /// Prints how a request stands by now.
-pub(in crate::commands) fn print_change(queued: &Queued, output: &Output) {
+fn print_change(queued: &Queued, output: &Output) {
     let request = &queued.request;
     let effect = in_one_line(&request.effect, output);
     if output.plain() {
@@ -204,7 +194,7 @@ pub(in crate::commands) fn print_change(queued: &Queued, output: &Output) {
 }
 
 /// Ctrl-C ends the watch, but not while an editor has the terminal.
-pub(in crate::commands) async fn end_on_interrupt(ending: CancellationToken, screen: Arc<Screen>) {
+async fn end_on_interrupt(ending: CancellationToken, screen: Arc<Screen>) {
     while tokio::signal::ctrl_c().await.is_ok() {
         if !screen.is_editing() {
             ending.cancel();

@@ -162,7 +162,7 @@ impl Following {
     }
 
     /// Asks the server to cancel. What is over meanwhile has its outcome on the way.
-    async fn cancel(&self) -> Result<(), ClientError> {
+    async fn cancel(&mut self) -> Result<(), ClientError> {
         let Some(id) = self.stream.id() else {
             return Err(ClientError::Lost {
                 server: self.client.address().to_string(),

@@ -8,11 +8,12 @@ use toolcrib_server::client::{CallBody, Client, ClientError};
 use super::print::{Known, print_outcome};
 use super::{Asking, How, Job, execute, exit_code, request};
 use crate::args::{Global, RunArgs};
+use crate::backend::Backend;
 use crate::commands::{Answerer, Done, answerer, nobody_to_ask};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{self, Questions, Terminal};
-use crate::remote::{self, Server, ServersQuestions};
+use crate::remote::{self, ServersQuestions};
 
 /// A server, and what is asked of it.
 pub(super) struct Through {
@@ -129,14 +130,19 @@ fn reworded(error: &ToolError, message: String) -> ToolError {
 }
 
 /// `run` through a server that was named.
-pub(super) fn run(args: &RunArgs, server: &Server, global: &Global, output: &Output) -> Done {
+pub(super) fn run(args: &RunArgs, server: &Backend, global: &Global, output: &Output) -> Done {
     if args.dry_run {
         return Err(CliError::usage(
             "`--dry-run` works on the files of this machine, not through a server",
         )
         .with_hint("type it on the machine of the server"));
     }
-    let tool = remote::look_up(&args.tool, server)?;
+    let tool = match server.wait_raw(remote::look_up_at(&args.tool, &server.client)) {
+        Ok(tool) => Some(tool),
+        // There is none: the call itself will say so.
+        Err(error) if matches!(error.status(), Some(400 | 404 | 409)) => None,
+        Err(error) => return Err(server.failed(&error)),
+    };
     let spec = tool.as_ref().map(|tool| &tool.spec);
     let request = request(args, global, spec, output)?;
     let answerer = answerer(global, args.yes, args.wait_approval, output);
@@ -159,8 +165,7 @@ pub(super) fn run(args: &RunArgs, server: &Server, global: &Global, output: &Out
     };
     let asking = Asking::new(answerer, global);
     let ran = server.runtime.block_on(execute(job, how, asking, output));
-    let (mut outcome, shown) =
-        ran.map_err(|error| remote::failed(&error, server.client.address()))?;
+    let (mut outcome, shown) = ran.map_err(|error| server.failed(&error))?;
     in_own_words(&mut outcome, global);
     let known = Known {
         is_stored: tool.is_some_and(|tool| tool.is_stored),

@@ -17,13 +17,14 @@ use crate::args::{
     BundleAddArgs, BundleCommand, BundleDiffArgs, BundleExportArgs, BundleImportArgs,
     BundleListArgs, BundleNewArgs, BundleRmArgs, Global,
 };
+use crate::backend::Backend as Server;
 use crate::commands::trust::labelled;
 use crate::commands::word;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::remote::{self, Server};
+use crate::remote;
 
-pub(super) fn bundle(
+pub(in crate::commands) fn bundle(
     command: &BundleCommand,
     server: impl FnOnce() -> Result<Server, CliError>,
     global: &Global,
@@ -80,7 +81,7 @@ fn tools(row: &Value) -> u64 {
 }
 
 fn list(args: &BundleListArgs, server: &Server, output: &Output) -> Done {
-    let all = server.rows(
+    let all = server.rows::<Value>(
         "/tools/bundles?includeDisabled=true&pageSize=500",
         "bundles",
     )?;
@@ -131,7 +132,7 @@ fn list(args: &BundleListArgs, server: &Server, output: &Output) -> Done {
 fn contents(bundle: &Value, server: &Server) -> Result<Vec<Value>, CliError> {
     let id = Ask::encoded(text(bundle, "bundleID"));
     let path = format!("/tools?includeDisabled=true&recommendedPageSize=500&bundleIDs={id}");
-    server.rows(&path, "tools")
+    server.rows::<Value>(&path, "tools")
 }
 
 fn show(bundle: &str, server: &Server, output: &Output) -> Done {

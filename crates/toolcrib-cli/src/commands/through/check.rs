@@ -11,16 +11,16 @@ use toolcrib::{ErrorCode, ToolError};
 use super::super::Done;
 use super::text;
 use crate::args::CheckArgs;
+use crate::backend::Backend as Server;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::remote::Server;
 
 /// Whether a server can do it: files that are named, and nothing changed in them.
-pub(super) fn fits(args: &CheckArgs) -> bool {
+pub(in crate::commands) fn fits(args: &CheckArgs) -> bool {
     !args.paths.is_empty() && !args.fix && args.provider.is_none()
 }
 
-pub(super) fn check(args: &CheckArgs, server: &Server, output: &Output) -> Done {
+pub(in crate::commands) fn check(args: &CheckArgs, server: &Server, output: &Output) -> Done {
     let mut files = Vec::new();
     let (mut errors, mut warnings) = (0, 0);
     for path in &args.paths {

@@ -8,9 +8,9 @@ use toolcrib::model::text::{shorten, visible};
 
 use super::super::trust::labelled;
 use super::{first_line, flag, text, texts};
+use crate::backend::Backend as Server;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::remote::Server;
 
 /// How much of a value of a field, of a description and of a name is shown.
 const MAX_VALUE: usize = 200;
@@ -176,7 +176,7 @@ fn reach(shown: &Value, server: &Server) -> Result<Vec<String>, CliError> {
     if told.is_empty() {
         return Ok(lines);
     }
-    let secrets = server.rows("/api/secrets?pageSize=500", "secrets")?;
+    let secrets = server.rows::<Value>("/api/secrets?pageSize=500", "secrets")?;
     let bundle = shown.get("bundle").unwrap_or(&Value::Null);
     for (secret, hosts) in told {
         let found = secrets.iter().find(|row| text(row, "name") == secret);

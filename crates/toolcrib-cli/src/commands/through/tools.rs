@@ -13,9 +13,10 @@ use super::super::list::tokens_in_words;
 use super::super::{Done, bytes_in_words, word};
 use super::{standing, text, texts};
 use crate::args::{Global, ListArgs, RmArgs, SchemaArgs, SearchArgs, ShowArgs, SwitchArgs};
+use crate::backend::Backend as Server;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::remote::{self, Server};
+use crate::remote;
 
 /// `bundle/slug@version`.
 fn reference(row: &Value) -> String {
@@ -85,7 +86,7 @@ fn effects(row: &Value) -> String {
     }
 }
 
-pub(super) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
+pub(in crate::commands) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
     let mut path = "/tools?includeDisabled=true&recommendedPageSize=500".to_owned();
     if let Some(bundle) = &args.bundle {
         // One that nobody has is an error here, as it is on this machine.
@@ -95,7 +96,7 @@ pub(super) fn list(args: &ListArgs, server: &Server, output: &Output) -> Done {
     if !args.tags.is_empty() {
         path.push_str(&format!("&tags={}", Ask::encoded(&args.tags.join(","))));
     }
-    let mut all = server.rows(&path, "tools")?;
+    let mut all = server.rows::<Value>(&path, "tools")?;
     if args.bundle.is_none() && !args.all {
         all.retain(|row| !is_shadowed(row));
     }
@@ -221,7 +222,7 @@ fn explain_mark(shown: &[&Value], output: &Output) {
     }
 }
 
-pub(super) fn search(args: &SearchArgs, server: &Server, output: &Output) -> Done {
+pub(in crate::commands) fn search(args: &SearchArgs, server: &Server, output: &Output) -> Done {
     let mut path = format!(
         "/tools/search?q={}&pageSize={}",
         Ask::encoded(&args.words.join(" ")),
@@ -283,7 +284,7 @@ fn look_up(tool: &str, server: &Server) -> Result<Value, CliError> {
     Ok(found)
 }
 
-pub(super) fn show(args: &ShowArgs, server: &Server, output: &Output) -> Done {
+pub(in crate::commands) fn show(args: &ShowArgs, server: &Server, output: &Output) -> Done {
     let tool = look_up(&args.tool, server)?;
     if output.json() {
         output.document(&tool);
@@ -384,7 +385,7 @@ fn call_line(tool: &Value) -> String {
     }
 }
 
-pub(super) fn schema(args: &SchemaArgs, server: &Server, output: &Output) -> Done {
+pub(in crate::commands) fn schema(args: &SchemaArgs, server: &Server, output: &Output) -> Done {
     let document = match (&args.provider, args.tools.as_slice()) {
         (None, [tool]) => look_up(tool, server)?
             .get("inputSchema")
@@ -442,7 +443,12 @@ pub(super) fn schema(args: &SchemaArgs, server: &Server, output: &Output) -> Don
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn switch(args: &SwitchArgs, enabled: bool, server: &Server, output: &Output) -> Done {
+pub(in crate::commands) fn switch(
+    args: &SwitchArgs,
+    enabled: bool,
+    server: &Server,
+    output: &Output,
+) -> Done {
     // All are looked up first: a typing error should not leave half of it done.
     let mut all: Vec<Value> = Vec::new();
     for tool in &args.tools {
@@ -489,12 +495,17 @@ pub(super) fn switch(args: &SwitchArgs, enabled: bool, server: &Server, output: 
 fn versions(tool: &Value, server: &Server) -> Result<Vec<Value>, CliError> {
     let bundle = Ask::encoded(text(tool, "bundle"));
     let path = format!("/tools?includeDisabled=true&recommendedPageSize=500&bundleIDs={bundle}");
-    let mut rows = server.rows(&path, "tools")?;
+    let mut rows = server.rows::<Value>(&path, "tools")?;
     rows.retain(|row| text(row, "slug") == text(tool, "slug"));
     Ok(rows)
 }
 
-pub(super) fn rm(args: &RmArgs, server: &Server, global: &Global, output: &Output) -> Done {
+pub(in crate::commands) fn rm(
+    args: &RmArgs,
+    server: &Server,
+    global: &Global,
+    output: &Output,
+) -> Done {
     let tool = look_up(&args.tool, server)?;
     let reference = reference(&tool);
     if is_stored(&tool)

@@ -118,7 +118,7 @@ pub struct Listing {
 }
 
 /// A file that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "DamagedFile")]
 pub struct Damaged {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::comparison::{ComparisonShown, NameContest};
 use crate::crib::{Candidate, Contest, Crib};
@@ -28,7 +28,7 @@ pub struct Arrival {
 }
 
 /// What came of taking an archive in, or would.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ImportShown {
     /// The bundle and its tools, compared with what was here.
     #[serde(flatten)]

@@ -1,8 +1,10 @@
 //! A bundle as lists show it: [`BundleRow`].
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::crib::{BundleKind, BundleView};
 use crate::model::JsonObject;
@@ -11,7 +13,7 @@ use crate::model::names::Slug;
 use crate::registry::Availability;
 
 /// A bundle: S4's fields, and what is computed. A field of another version that is called like one of the latter gives way.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BundleRow {
     /// The version of the format.
@@ -57,7 +59,7 @@ pub struct BundleRow {
     pub problem: Option<String>,
     /// What a person should know before trusting its looks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<&'static str>,
+    pub warnings: Vec<Cow<'static, str>>,
 }
 
 /// What is computed. A field of another version does not stand for it.
@@ -88,7 +90,7 @@ impl From<&BundleView> for BundleRow {
             availability: view.availability(),
             problem: view.problem.clone(),
             warnings: match bundle.slug.mixes_scripts() {
-                true => vec!["the slug mixes scripts and may pass for another"],
+                true => vec!["the slug mixes scripts and may pass for another".into()],
                 false => Vec::new(),
             },
         }

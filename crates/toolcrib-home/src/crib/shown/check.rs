@@ -1,7 +1,9 @@
 //! What is wrong with a definition that somebody sends: [`CheckedText`], as `toolcrib check` says it of files.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::crib::Crib;
 use crate::definition::{Problem, Severity};
@@ -10,10 +12,10 @@ use crate::source::{FileKind, draft, without_computed};
 use crate::spec::manifest::ToolManifest;
 
 /// A problem in a row of others, without its fix.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ProblemRow {
     /// A short stable name, for `toolcrib explain`.
-    pub code: &'static str,
+    pub code: Cow<'static, str>,
     /// Line, from 1.
     pub line: usize,
     /// Column in characters, from 1.
@@ -27,7 +29,7 @@ pub struct ProblemRow {
 impl From<&Problem> for ProblemRow {
     fn from(problem: &Problem) -> Self {
         ProblemRow {
-            code: problem.code,
+            code: problem.code.into(),
             line: problem.line,
             column: problem.column,
             message: problem.message.clone(),
@@ -63,7 +65,7 @@ impl Crib {
     pub fn check_text(&self, file: &str, text: &[u8]) -> CheckedText {
         let named = FileKind::of(file).or_else(|| FileKind::misnamed(file));
         let (kind, stem) = named.unwrap_or((looks_like(text), file));
-        let text = without_computed(text).map_or(std::borrow::Cow::Borrowed(text), Into::into);
+        let text = without_computed(text).map_or(Cow::Borrowed(text), Into::into);
         let drafted = draft(kind, &text, stem, BundleId::generate());
         let mut problems = drafted.problems;
         let name = drafted.manifest.as_ref().map(|manifest| {

@@ -1,7 +1,9 @@
 //! What differs between two bundles, and what the tools of the new one would run and reach: [`ComparisonShown`].
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check::ProblemRow;
@@ -11,7 +13,7 @@ use crate::spec::manifest::{Bundle, ToolKind};
 use crate::store::archive::{Comparison, Contents, FieldChange, ToolChange, ToolComparison};
 
 /// A comparison of two bundles.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ComparisonShown {
     /// The new bundle, as in the store.
     #[schemars(schema_with = "any_object")]
@@ -28,7 +30,7 @@ pub struct ComparisonShown {
 }
 
 /// A field that differs.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedField {
     /// Its name.
     pub field: String,
@@ -39,7 +41,7 @@ pub struct ChangedField {
 }
 
 /// One version of a tool in two bundles.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedTool {
     /// The tool.
     #[schemars(with = "String")]
@@ -55,7 +57,7 @@ pub struct ComparedTool {
     /// Categories and security tags.
     pub tags: Vec<String>,
     /// What becomes of it: `added`, `removed`, `changed` or `same`.
-    pub change: &'static str,
+    pub change: Cow<'static, str>,
     /// The fields that differ.
     pub fields: Vec<ChangedField>,
     /// The same as a unified diff of the JSON.
@@ -73,7 +75,7 @@ pub struct ComparedTool {
 }
 
 /// Something that a tool runs or sends.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Runs {
     /// What it is.
     pub what: String,
@@ -82,7 +84,7 @@ pub struct Runs {
 }
 
 /// A secret that a host would be told.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ToldSecret {
     /// The secret's name.
     pub secret: String,
@@ -91,7 +93,7 @@ pub struct ToldSecret {
 }
 
 /// A name that a tool which comes wants, and that another has.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct NameContest {
     /// The name.
     pub name: String,
@@ -164,7 +166,7 @@ impl From<&ToolComparison> for ComparedTool {
             kind: compared.tool.kind,
             description: compared.tool.description.clone(),
             tags: compared.tool.tags.clone(),
-            change,
+            change: Cow::Borrowed(change),
             fields,
             diff,
             runs: runs.collect(),

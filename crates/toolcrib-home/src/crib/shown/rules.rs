@@ -1,7 +1,7 @@
 //! The rules, and what they make of a call: [`RuleRow`], [`RulesTest`].
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::crib::Crib;
@@ -17,7 +17,7 @@ use crate::spec::{Role, ToolSpec};
 use crate::tool::{ShellText, Touched};
 
 /// A rule as lists show it.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RuleRow {
     /// Its name.
     pub name: String,
@@ -34,7 +34,7 @@ pub struct RuleRow {
 }
 
 /// What the rules make of a call.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RulesTest {
     /// The tool's name for models.
     pub tool: String,
@@ -47,7 +47,7 @@ pub struct RulesTest {
 }
 
 /// A command that a shell text would run.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct RanCommand {
     /// Its words.
     pub words: Vec<String>,

@@ -1,10 +1,11 @@
 //! A tool as lists show it ([`ToolRow`]), and whole ([`Crib::tool_document`]).
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::crib::Crib;
@@ -20,7 +21,7 @@ use crate::spec::manifest::{SCHEMA_VERSION, ToolKind};
 use crate::store::StoredTool;
 
 /// One tool in a list: one version of it, wherever it comes from.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolRow {
     /// The name for models.
@@ -59,7 +60,7 @@ pub struct ToolRow {
     pub shadowed_by: Option<String>,
     /// What a person should know before trusting its looks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<&'static str>,
+    pub warnings: Vec<Cow<'static, str>>,
     /// The id of its bundle; tools of a program that embeds Toolcrib have none.
     #[serde(rename = "bundleID", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -74,7 +75,7 @@ pub struct ToolRow {
     /// Whether it is compiled in and read-only.
     pub is_built_in: bool,
     /// The version of the format of definitions.
-    pub schema_version: &'static str,
+    pub schema_version: Cow<'static, str>,
     /// The id of this version; of a tool of the store or a built-in one.
     #[serde(rename = "toolID", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -90,7 +91,7 @@ pub struct ToolRow {
 }
 
 /// Limits in the units of the wire.
-#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsShown {
     /// How long a call may take.
@@ -156,7 +157,7 @@ impl Crib {
             last_called_at: usage.last_called_at,
             file: file.map(|file| file.shown.clone()),
             shadowed_by: self.shadower_of(entry, file),
-            warnings: spec.warnings(),
+            warnings: spec.warnings().into_iter().map(Cow::Borrowed).collect(),
             bundle_id: entry.bundle_id(),
             display_name: title.unwrap_or(spec.slug.as_str()).to_owned(),
             kind: kind(file, record),
@@ -165,7 +166,7 @@ impl Crib {
                 None => is_enabled(entry),
             },
             is_built_in,
-            schema_version: SCHEMA_VERSION,
+            schema_version: SCHEMA_VERSION.into(),
             tool_id: record.map(|record| record.head.tool_id).or(entry.id()),
             created_at: record.map(|record| record.head.created_at).or(epoch),
             modified_at: record.map(|record| record.head.modified_at).or(epoch),

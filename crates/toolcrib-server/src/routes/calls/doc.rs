@@ -306,6 +306,10 @@ impl JsonSchema for CallsDoc {
             "type": "object",
             "properties": {
                 "calls": {"type": "array", "items": call},
+                "unreadable": {
+                    "type": "integer",
+                    "description": "damaged lines of the log that were passed over, if there were any",
+                },
                 "nextPageToken": {"type": "string"},
             },
             "required": ["calls"],

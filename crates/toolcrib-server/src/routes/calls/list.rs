@@ -157,6 +157,7 @@ pub(super) async fn list(api: Api, asked: Asked) -> Answer {
     let position = position.map_err(|_| page::not_of_this_list())?;
     let mut calls: Vec<Value> = Vec::new();
     let mut next = None;
+    let mut unreadable = 0;
     // Once the log is begun those that run are told; who has come since is newer than the list.
     if position.is_none() {
         let mut running = wanted.running(&api);
@@ -200,12 +201,16 @@ pub(super) async fn list(api: Api, asked: Asked) -> Answer {
                 };
                 let records = page.records.iter().filter(|record| !is_told(record));
                 let records: Vec<Value> = records.map(record).collect();
+                unreadable = page.unreadable;
                 next = page.next.map(|at| Some(at.to_string()));
                 calls.extend(records);
             }
         }
     }
     let mut page = json!({"calls": calls});
+    if unreadable > 0 {
+        page["unreadable"] = unreadable.into();
+    }
     if let Some(log) = next {
         page["nextPageToken"] = page_token(LIST, &At { told, log }).into();
     }

@@ -69,6 +69,10 @@ pub(crate) fn routes() -> Vec<Route> {
             "How long to wait for the end of a call that runs, in milliseconds.",
             wait,
         ))
+        .param(param::query_flag(
+            "record",
+            "Only what the call log has of it, in full, and no outcome; not found if there is no record.",
+        ))
         .answers::<doc::CallDoc>(200, "How the call stands.")
         .refuses(404, "There is no such call, or it is somebody else's.")
         .refuses(500, "The call log could not be read.");

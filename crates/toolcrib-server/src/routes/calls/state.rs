@@ -191,12 +191,17 @@ fn look_now(api: &Api, who: &Principal, id: &CallId) -> Result<Option<Known>, To
     if let Some(call) = begun.filter(|call| may_see(who, &call.caller)) {
         return Ok(Some(Known::State(CallState::Running(call))));
     }
+    Ok(recorded(api, who, id)?.map(Known::Record))
+}
+
+/// The record of a call that somebody may see.
+fn recorded(api: &Api, who: &Principal, id: &CallId) -> Result<Option<Box<CallRecord>>, ToolError> {
     let wanted = CallFilter {
         call_id: Some(id.clone()),
         caller: own(who),
         ..CallFilter::default()
     };
-    let log = CallLogReader::new(crib.call_log_path());
+    let log = CallLogReader::new(api.crib().call_log_path());
     let mut after = None;
     loop {
         let page = log.page(&wanted, after.as_ref(), 1);
@@ -204,7 +209,7 @@ fn look_now(api: &Api, who: &Principal, id: &CallId) -> Result<Option<Known>, To
             page.map_err(|error| ToolError::new(ErrorCode::StorageError, error.to_string()))?;
         let record = page.records.pop().filter(|call| may_see(who, &call.caller));
         if let Some(record) = record {
-            return Ok(Some(Known::Record(Box::new(record))));
+            return Ok(Some(Box::new(record)));
         }
         match page.next {
             Some(next) => after = Some(next),
@@ -249,6 +254,14 @@ pub(crate) async fn look_until(
 /// `GET /api/calls/{id}`
 pub(super) async fn show(api: Api, asked: Asked) -> Answer {
     let id = id_of(&asked)?;
+    if asked.query.flag("record")? {
+        let found = super::super::blocking(move || {
+            let found = recorded(&api, &asked.principal, &id)?;
+            found.ok_or_else(|| not_found(id.as_str()))
+        });
+        let found: Box<CallRecord> = found.await?;
+        return Ok(json_response(StatusCode::OK, &record(&found)));
+    }
     let shape = make::shape(&asked.query)?;
     let wait = asked.query.number("waitMs", 0, MAX_WAIT_MS)?.unwrap_or(0);
     let deadline = Instant::now() + Duration::from_millis(wait);
