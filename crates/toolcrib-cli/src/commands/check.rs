@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib::definition::{self, MAX_FILE_BYTES, Part, Problem, Severity, render_within};
 use toolcrib::exec::{http_spec_of, spec_of};
@@ -15,12 +16,15 @@ use toolcrib::source::{self, FileDefinition, FileKind, Standing};
 use toolcrib::store::StoredTool;
 use toolcrib::wire::{self, DefinitionOptions, Provider};
 use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};
+use toolcrib_server::client::Ask;
 
 use super::tool_file::{self, Overwrite};
 use super::{Done, stored, word};
 use crate::args::{CheckArgs, Global};
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote;
 
 pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done {
     if let Some(format) = &args.schema {
@@ -31,20 +35,18 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
         output.line(&format!("{schema:#}"));
         return Ok(ExitCode::SUCCESS);
     }
-    let mut files = match args.paths.as_slice() {
-        [] => of_scopes(global, output)?,
-        paths => named(paths, global, output)?,
-    };
-    if args.fix {
-        for file in &mut files {
-            fix(file)?;
+    let files = match remote::named(global)? {
+        Some(server) => {
+            // A server is sent files that are named, and changes nothing in them.
+            if args.paths.is_empty() || args.fix || args.provider.is_some() {
+                remote::refuse(global, "`toolcrib check`")?;
+            }
+            let paths = args.paths.iter();
+            let sent = paths.map(|path| sent(path, &server));
+            sent.collect::<Result<_, _>>()?
         }
-    }
-    add_links(&mut files, global);
-    let provider = args.provider.as_deref();
-    if let Some(provider) = provider.and_then(|provider| provider.parse::<Provider>().ok()) {
-        add_losses(&mut files, provider, global);
-    }
+        None => of_this_machine(args, global, output)?,
+    };
     let counted = |severity| {
         let problems = files.iter().flat_map(|file| &file.problems);
         problems
@@ -67,6 +69,90 @@ pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done 
         true => ExitCode::from(ErrorCode::InvalidArguments.exit_code()),
         false => ExitCode::SUCCESS,
     })
+}
+
+/// Files of this machine, beside its other tools.
+fn of_this_machine(
+    args: &CheckArgs,
+    global: &Global,
+    output: &Output,
+) -> Result<Vec<Checked>, CliError> {
+    let mut files = match args.paths.as_slice() {
+        [] => of_scopes(global, output)?,
+        paths => named(paths, global, output)?,
+    };
+    if args.fix {
+        for file in &mut files {
+            fix(file)?;
+        }
+    }
+    add_links(&mut files, global);
+    let provider = args.provider.as_deref();
+    if let Some(provider) = provider.and_then(|provider| provider.parse::<Provider>().ok()) {
+        add_losses(&mut files, provider, global);
+    }
+    Ok(files)
+}
+
+/// What a server says of a definition.
+#[derive(Deserialize)]
+struct Answer {
+    files: Vec<AnsweredFile>,
+}
+
+#[derive(Deserialize)]
+struct AnsweredFile {
+    tool: Option<String>,
+    problems: Vec<AnsweredProblem>,
+}
+
+/// A problem of which the code may be one that only a newer server knows.
+#[derive(Deserialize)]
+struct AnsweredProblem {
+    code: String,
+    severity: Severity,
+    span: std::ops::Range<usize>,
+    line: usize,
+    column: usize,
+    message: String,
+    help: Option<String>,
+}
+
+/// A file as a server checks it, beside the tools, secrets and functions that it has.
+fn sent(path: &Path, server: &Backend) -> Result<Checked, CliError> {
+    let shown = text::visible(&path.display().to_string()).into_owned();
+    let failed = |why: &str| {
+        let shown = text::shorten(&shown, 200);
+        CliError::usage(format!("cannot read `{shown}`: {why}"))
+            .with_hint("through a server, name `.yaml` or `.json` files")
+    };
+    let bytes = source::read_file(path)
+        .map_err(|why| failed(why.trim_start_matches("it cannot be read: ")))?;
+    // Places are those of the text without what is computed.
+    let bytes = source::without_computed(&bytes).unwrap_or(bytes);
+    let content = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8"))?;
+    let body = json!({"file": name_of(path).unwrap_or("definition"), "content": content});
+    let answer: Answer = server.ask(Ask::post("/api/check", &body))?;
+    let mut checked = Checked::broken(path.to_owned(), shown, Vec::new());
+    checked.bytes = content.into_bytes();
+    for file in answer.files {
+        checked.answered = file.tool;
+        let problems = file.problems.into_iter().map(|problem| {
+            let known = definition::code(&problem.code);
+            Problem {
+                code: known.map_or("unknown-problem", |known| known.name),
+                severity: problem.severity,
+                span: problem.span,
+                line: problem.line,
+                column: problem.column,
+                message: problem.message,
+                help: problem.help,
+                fix: None,
+            }
+        });
+        checked.problems.extend(problems);
+    }
+    Ok(checked)
 }
 
 /// Stored tools were checked when they were put, by the same rules: there may be thousands of them.
@@ -102,6 +188,8 @@ struct Checked {
     fixed: Vec<Problem>,
     /// What models are told of it, if it is a tool of the store.
     stored: Option<Arc<ToolSpec>>,
+    /// The tool's name for models, as a server says it.
+    answered: Option<String>,
 }
 
 impl Checked {
@@ -125,6 +213,7 @@ impl Checked {
             problems,
             fixed: Vec::new(),
             stored: None,
+            answered: None,
         }
     }
 
@@ -142,6 +231,7 @@ impl Checked {
             problems: crib.check_manifest(&manifest),
             fixed: Vec::new(),
             stored: Some(Arc::clone(entry.spec())),
+            answered: None,
         })
     }
 
@@ -186,12 +276,12 @@ impl Checked {
         match (&self.definition, &self.stored) {
             (Some(definition), _) => Some(definition.name().as_str()),
             (None, Some(spec)) => Some(spec.name.as_str()),
-            (None, None) => None,
+            (None, None) => self.answered.as_deref(),
         }
     }
 
     /// A file of which nothing is known but what is wrong.
-    fn broken(path: PathBuf, shown: String, problem: Problem) -> Self {
+    fn broken(path: PathBuf, shown: String, problems: Vec<Problem>) -> Self {
         Checked {
             path: Some(path),
             shown,
@@ -199,9 +289,10 @@ impl Checked {
             kind: FileKind::Yaml,
             bytes: Vec::new(),
             definition: None,
-            problems: vec![problem],
+            problems,
             fixed: Vec::new(),
             stored: None,
+            answered: None,
         }
     }
 }
@@ -260,7 +351,7 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
                 let stem = tool_file::stem(file);
                 Checked::new(Some(file.path.clone()), file.shown.clone(), stem, bytes)
             }
-            Err(problem) => Checked::broken(file.path.clone(), file.shown.clone(), *problem),
+            Err(problem) => Checked::broken(file.path.clone(), file.shown.clone(), vec![*problem]),
         };
         // What only shows beside the others: circles, names that are taken.
         let own_error = |problem: &Problem| problem.severity == Severity::Error;
@@ -296,7 +387,7 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
             if let Some((kind, _)) = odd {
                 let shown = tool_file::shown(&path, &crib);
                 let stem = stem(&path);
-                files.push(Checked::broken(path, shown, odd_name(&stem, kind)));
+                files.push(Checked::broken(path, shown, vec![odd_name(&stem, kind)]));
             }
         }
     }
@@ -391,7 +482,7 @@ fn one(path: PathBuf) -> Checked {
             let stem = stem(&path);
             Checked::new(Some(path), shown, stem, bytes)
         }
-        Err(problem) => Checked::broken(path, shown, *problem),
+        Err(problem) => Checked::broken(path, shown, vec![*problem]),
     }
 }
 

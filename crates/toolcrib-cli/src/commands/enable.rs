@@ -3,15 +3,18 @@
 //! `acme/greet` and `greet` mean the tool, with all of its versions; `acme/greet@v1` and an id mean one of them.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use toolcrib::Crib;
+use serde_json::json;
+use toolcrib::crib::{ToolList, ToolRow};
 use toolcrib::model::text::visible;
-use toolcrib::registry::{Entry, Source};
+use toolcrib::registry::Source;
+use toolcrib_server::client::Ask;
 
-use super::list::Listing;
-use super::{Done, open, standing, stored};
-use crate::args::{Global, SwitchArgs};
+use super::list::tools_at;
+use super::names::Holders;
+use super::{Done, availability_word, reason_of, reference, stored};
+use crate::args::SwitchArgs;
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 
@@ -19,78 +22,87 @@ use crate::output::Output;
 struct Meant {
     /// The tool, if it is one of the store with several versions and none was named.
     tool: Option<String>,
-    /// Each version, by what it is called however the switches stand.
-    versions: Vec<String>,
+    /// Each version.
+    versions: Vec<ToolRow>,
 }
 
 pub(super) fn set_enabled(
     args: &SwitchArgs,
     enabled: bool,
-    global: &Global,
+    backend: &Backend,
     output: &Output,
 ) -> Done {
-    let crib = open(global, output)?;
+    // All are looked up first: a typing error should not leave half of it done.
     let meant: Vec<Meant> = args
         .tools
         .iter()
-        .map(|word| meant(word, &crib))
+        .map(|word| meant(word, backend))
         .collect::<Result<_, _>>()?;
-    let mut all: Vec<&str> = Vec::new();
+    let mut all: Vec<&ToolRow> = Vec::new();
     for version in meant.iter().flat_map(|meant| &meant.versions) {
-        if !all.contains(&version.as_str()) {
+        if !all.iter().any(|known| id(known) == id(version)) {
             all.push(version);
         }
     }
-    let names = stored::Names::of(&find(&all, &crib)?, &crib);
-    crib.set_enabled(&all, enabled)?;
+    let names = all.iter().map(|row| row.name.clone());
+    let before = Holders::of(names, backend)?;
+    switch(&all, enabled, backend)?;
     if output.json() {
-        let entries = find(&all, &crib)?;
-        let listing = Listing::of(&crib);
-        let rows: Vec<_> = entries.iter().map(|entry| listing.row(entry)).collect();
-        output.document(&rows);
+        output.document(&rows(&all, backend)?);
         return Ok(ExitCode::SUCCESS);
     }
     for meant in &meant {
-        let entries = find(&meant.versions, &crib)?;
-        say(meant.tool.as_deref(), &entries, enabled, output);
+        let versions: Vec<&ToolRow> = meant.versions.iter().collect();
+        let rows = rows(&versions, backend)?;
+        say(meant.tool.as_deref(), &rows, enabled, output);
     }
-    names.say_changes(&crib, output);
+    before.say_changes(&before.now(backend)?, output);
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a word names. Versions go by their ids: another one has the name as soon as the first is off.
-fn meant(word: &str, crib: &Crib) -> Result<Meant, CliError> {
-    let entry = crib.registry().find(word)?;
-    let Some(record) = stored::record(&entry, crib) else {
-        return Ok(Meant {
-            tool: None,
-            versions: vec![word.to_owned()],
-        });
-    };
-    let versions = match stored::names_version(word) {
-        true => vec![record.head.tool_id.to_string()],
-        false => stored::versions(&record, crib)
-            .iter()
-            .map(|record| record.head.tool_id.to_string())
-            .collect(),
-    };
-    let tool = (versions.len() > 1).then(|| format!("{}/{}", entry.spec().bundle, record.key.slug));
+/// Switches tools: here all at once, whatever their bundles are; in a server one after the other.
+fn switch(tools: &[&ToolRow], enabled: bool, backend: &Backend) -> Result<(), CliError> {
+    if let Some(crib) = backend.crib() {
+        let ids: Vec<String> = tools.iter().map(|row| id(row)).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        return Ok(crib.set_enabled(&ids, enabled)?);
+    }
+    for row in tools {
+        let switch = Ask::patch(stored::path_of(row), &json!({"isEnabled": enabled}));
+        backend.wait(backend.client.json(switch))?;
+    }
+    Ok(())
+}
+
+/// What means this version and no other, however the switches stand: another one may have its name once it is off.
+fn id(row: &ToolRow) -> String {
+    let stored = row.tool_id.filter(|_| row.source == Source::Store);
+    stored.map_or_else(|| reference(row), |id| id.to_string())
+}
+
+/// The rows of tools as they are now.
+fn rows(tools: &[&ToolRow], backend: &Backend) -> Result<Vec<ToolRow>, CliError> {
+    let ids: Vec<String> = tools.iter().map(|row| id(row)).collect();
+    let list: ToolList = backend.get_as(&tools_at(&[("tools", &ids.join(","))]))?;
+    Ok(list.tools.into_iter().map(|tool| tool.row).collect())
+}
+
+fn meant(word: &str, backend: &Backend) -> Result<Meant, CliError> {
+    let row = stored::find(word, backend)?;
+    if row.source != Source::Store || stored::names_version(word) {
+        let (tool, versions) = (None, vec![row]);
+        return Ok(Meant { tool, versions });
+    }
+    let versions = stored::versions_of(&row, backend)?;
+    let tool = (versions.len() > 1).then(|| format!("{}/{}", row.bundle, row.slug));
     Ok(Meant { tool, versions })
 }
 
-fn find<W: AsRef<str>>(words: &[W], crib: &Crib) -> Result<Vec<Arc<Entry>>, CliError> {
-    let entries = words.iter().map(|word| crib.registry().find(word.as_ref()));
-    Ok(entries.collect::<Result<_, _>>()?)
-}
-
 /// Says how the versions of one tool stand now.
-fn say(tool: Option<&str>, entries: &[Arc<Entry>], enabled: bool, output: &Output) {
+fn say(tool: Option<&str>, rows: &[ToolRow], enabled: bool, output: &Output) {
     let state = if enabled { "on" } else { "off" };
     if let Some(tool) = tool {
-        let versions: Vec<&str> = entries
-            .iter()
-            .map(|entry| entry.spec().version.as_str())
-            .collect();
+        let versions: Vec<&str> = rows.iter().map(|row| row.version.as_str()).collect();
         output.say(&format!(
             "`{}` is {state}, in {} versions: {}",
             visible(tool),
@@ -98,19 +110,18 @@ fn say(tool: Option<&str>, entries: &[Arc<Entry>], enabled: bool, output: &Outpu
             visible(&versions.join(", "))
         ));
     }
-    for entry in entries {
-        let spec = entry.spec();
-        let name = match entry.source() {
-            Source::Store => visible(&spec.reference()).into_owned(),
-            _ => spec.name.to_string(),
+    for row in rows {
+        let name = match row.source {
+            Source::Store => visible(&reference(row)).into_owned(),
+            _ => row.name.clone(),
         };
-        let place = match spec.bundle.as_str() {
+        let place = match row.bundle.as_str() {
             "local" => " in this workspace",
             _ => "",
         };
-        match (enabled, standing(entry)) {
-            (true, (state, Some(why))) => {
-                let why = visible(&why).into_owned();
+        match (enabled, reason_of(&row.availability)) {
+            (true, Some(why)) => {
+                let (state, why) = (availability_word(&row.availability), visible(&why));
                 output.say(&format!("`{name}` is on{place}, but {state}: {why}"));
             }
             // All of them were named above.

@@ -5,13 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib::model::{JsonObject, text};
-use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::registry::{Entry, Source};
 use toolcrib::wire::{Dropped, mcp_tool};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
-use super::list::{Behind, Listing};
 use super::outbound::{hosts, secrets};
-use super::{Done, format, in_words, open_to_look, source, standing};
+use super::{Done, format, in_words, open_to_look, reason_of};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -96,12 +95,12 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let spec = entry.spec();
     let files = crib.tool_files();
     let file = files.file_of(entry);
-    let behind = Behind::of(entry, crib).map(|behind| behind.in_words(entry));
-    let reason = standing(entry).1.or_else(|| behind.clone());
-    let mut obstacles: Vec<String> = entry.obstacles().iter().filter_map(in_a_sentence).collect();
+    let behind = crib.behind(entry);
+    let reason = reason_of(&entry.availability()).or_else(|| behind.clone());
+    let mut obstacles: Vec<String> = entry.obstacles().iter().filter_map(reason_of).collect();
     obstacles.extend(behind.clone());
     let usage = crib.usage(entry);
-    let state = Listing::of(crib).state(entry);
+    let state = crib.tool_state(entry, &files);
     let workspace = crib.registry().workspace().map(AsRef::as_ref);
     let plan = entry.tool().sandbox_plan(&JsonObject::new(), workspace);
     let name = behind.clone().unwrap_or_else(|| names(entry, crib));
@@ -123,7 +122,7 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let not_for_mcp = not_for_mcp.map(|dropped| dropped.reason);
     if output.json() {
         let mut document = json!({
-            "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": source(entry),
+            "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": entry.source(),
             "offered": reason.is_none(), "state": state, "reason": reason, "reasons": obstacles,
             "approval": approval, "effects": spec.effects,
             "timeoutMs": u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),
@@ -157,7 +156,7 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     output.line(&format!(
         "from      {} ({}){name}",
         spec.reference(),
-        source(entry)
+        entry.source().as_str()
     ));
     if let Some(file) = file {
         output.line(&format!("file      {}", file.shown));
@@ -194,20 +193,6 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
         for line in plan.to_string().lines() {
             output.line(&text::visible(line));
         }
-    }
-}
-
-/// Why a tool is not on offer, and what to do about it.
-fn in_a_sentence(obstacle: &Availability) -> Option<String> {
-    match obstacle {
-        Availability::Ready => None,
-        Availability::Disabled { reason, help } => {
-            let help = help
-                .as_ref()
-                .map_or(String::new(), |help| format!("; {help}"));
-            Some(format!("{reason}{help}"))
-        }
-        Availability::Unavailable { reason } => Some(reason.clone()),
     }
 }
 

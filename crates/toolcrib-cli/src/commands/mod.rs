@@ -35,7 +35,6 @@ mod show;
 mod stats;
 mod stored;
 mod test;
-mod through;
 mod tool_file;
 mod trust;
 mod upstream;
@@ -48,9 +47,9 @@ use std::time::Duration;
 
 use toolcrib::answer::AnsweredCall;
 use toolcrib::approval::AllowAll;
-use toolcrib::crib::Approvals;
+use toolcrib::crib::{Approvals, ToolRow};
 use toolcrib::model::text;
-use toolcrib::registry::{Availability, Entry};
+use toolcrib::registry::Availability;
 use toolcrib::{Caller, Crib, CribOptions, ErrorCode};
 
 use crate::args::{Cli, Command, Global};
@@ -67,28 +66,15 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let backend = || Backend::open(global, output);
     // For what works on files of this machine.
     let here = |verb: &str| remote::refuse(global, &format!("`toolcrib {verb}`"));
-    let named = || remote::named(global);
     match &cli.command {
         Command::Run(args) => run::run(args, global, output),
-        Command::List(args) => match named()? {
-            Some(server) => through::tools::list(args, &server, output),
-            None => list::list(args, &open_to_look(global, output)?, output),
-        },
-        Command::Show(args) => match named()? {
-            Some(server) => through::tools::show(args, &server, output),
-            None => show::show(args, &open_to_look(global, output)?, output),
-        },
-        Command::Search(args) => match named()? {
-            Some(server) => through::tools::search(args, &server, output),
-            None => search::search(args, global, output),
-        },
-        Command::Schema(args) => match named()? {
-            Some(server) => through::tools::schema(args, &server, output),
-            None => schema::schema(args, &open(global, output)?, output),
-        },
-        Command::Bundle(command) if remote::is_named(global) => {
-            through::bundles::bundle(command, backend, global, output)
-        }
+        Command::List(args) => list::list(args, &look(global, output)?, output),
+        Command::Show(args) => show::show(args, &look(global, output)?, output),
+        Command::Search(args) => search::search(args, &look(global, output)?, output),
+        Command::Schema(args) => schema::schema(args, &backend()?, output),
+        Command::Enable(args) => enable::set_enabled(args, true, &backend()?, output),
+        Command::Disable(args) => enable::set_enabled(args, false, &backend()?, output),
+        Command::Rm(args) => rm::rm(args, &backend()?, global, output),
         Command::Bundle(command) => bundle::bundle(command, global, output),
         Command::Approvals(command) => approvals::approvals(command, backend()?, global, output),
         Command::Grants(command) => grants::grants(command, &backend()?, global, output),
@@ -97,11 +83,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Calls(command) => calls::calls(command, &backend()?, global, output),
         Command::Stats(args) => stats::stats(args, global, output),
         Command::Rules(command) => rules::rules(command, global, output),
-        Command::Check(args) if remote::is_named(global) && through::check::fits(args) => {
-            through::check::check(args, &backend()?, output)
-        }
-        Command::Check(args) if args.schema.is_some() => check::check(args, global, output),
-        Command::Check(args) => here("check").and_then(|()| check::check(args, global, output)),
+        Command::Check(args) => check::check(args, global, output),
         // What a code means is the same everywhere.
         Command::Explain(args) if explain::needs_no_home(&args.topic) => {
             explain::explain(args, global, output)
@@ -109,18 +91,6 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Explain(args) => {
             here("explain").and_then(|()| explain::explain(args, global, output))
         }
-        Command::Rm(args) => match named()? {
-            Some(server) => through::tools::rm(args, &server, global, output),
-            None => rm::rm(args, global, output),
-        },
-        Command::Enable(args) => match named()? {
-            Some(server) => through::tools::switch(args, true, &server, output),
-            None => enable::set_enabled(args, true, global, output),
-        },
-        Command::Disable(args) => match named()? {
-            Some(server) => through::tools::switch(args, false, &server, output),
-            None => enable::set_enabled(args, false, global, output),
-        },
         Command::Clients(command) => clients::clients(command, &backend()?, output),
         Command::Upstream(command) => upstream::upstream(command, &backend()?, global, output),
         Command::Answer(args) => here("answer").and_then(|()| answer::answer(args, global, output)),
@@ -173,6 +143,16 @@ fn open_to_look(global: &Global, output: &Output) -> Result<Crib, CliError> {
     warn_of_store(&crib, output);
     warn_of_files(&crib, output);
     Ok(crib)
+}
+
+/// Opens what answers for who looks at tools.
+fn look(global: &Global, output: &Output) -> Result<Backend, CliError> {
+    let backend = Backend::open(global, output)?;
+    if let Some(crib) = backend.crib() {
+        warn_of_store(crib, output);
+        warn_of_files(crib, output);
+    }
+    Ok(backend)
 }
 
 /// Opens the crib and says what is odd about its settings.
@@ -300,20 +280,31 @@ fn open_with(
     Ok((opened(options, output)?, answerer))
 }
 
-/// Whether a tool is on offer, in one word and, if not, why.
-fn standing(entry: &Entry) -> (&'static str, Option<String>) {
-    match entry.availability() {
-        Availability::Ready => ("ready", None),
+/// Why something cannot be called, and what to do about it.
+fn reason_of(availability: &Availability) -> Option<String> {
+    match availability {
+        Availability::Ready => None,
         Availability::Disabled { reason, help } => {
+            let help = help.as_ref();
             let help = help.map_or(String::new(), |help| format!("; {help}"));
-            ("disabled", Some(format!("{reason}{help}")))
+            Some(format!("{reason}{help}"))
         }
-        Availability::Unavailable { reason } => ("unavailable", Some(reason)),
+        Availability::Unavailable { reason } => Some(reason.clone()),
     }
 }
 
-fn source(entry: &Entry) -> &'static str {
-    entry.source().as_str()
+/// Whether something can be called, in one word.
+fn availability_word(availability: &Availability) -> &'static str {
+    match availability {
+        Availability::Ready => "ready",
+        Availability::Disabled { .. } => "disabled",
+        Availability::Unavailable { .. } => "unavailable",
+    }
+}
+
+/// `bundle/slug@version`.
+fn reference(row: &ToolRow) -> String {
+    format!("{}/{}@{}", row.bundle, row.slug, row.version)
 }
 
 /// A slug or reference as it is typed: one that begins with a dash comes behind `--`.

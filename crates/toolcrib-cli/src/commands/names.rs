@@ -4,42 +4,32 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use toolcrib::Crib;
-use toolcrib::crib::{Candidate, Contest};
-use toolcrib::model::ids::BundleId;
+use toolcrib::crib::{NameContest, ToolList, ToolRow};
 use toolcrib::model::names::WireName;
 use toolcrib::model::text::visible;
-use toolcrib::spec::manifest::{Bundle, ToolManifest};
-use toolcrib::store::StoredTool;
+use toolcrib::registry::Availability;
+use toolcrib::spec::manifest::ToolManifest;
 
+use super::list::tools_at;
+use super::reference;
 use super::trust::labelled;
+use crate::backend::Backend;
+use crate::failure::CliError;
 use crate::output::Output;
 
-/// Who would have the names of tools that are in the store, once their bundle is on.
-pub(super) fn of_records<'a>(
-    bundle: &Bundle,
-    tools: impl IntoIterator<Item = &'a StoredTool>,
-    crib: &Crib,
-) -> Vec<Contest> {
-    let on = tools.into_iter().filter(|tool| tool.head.is_enabled);
-    let candidates = on.map(|tool| Candidate {
-        slug: tool.key.slug.clone(),
-        version: tool.key.version.clone(),
-        name: tool.head.name.clone(),
-        modified: Some(tool.head.modified_at),
-    });
-    crib.contests(bundle, candidates)
-}
+/// How many names are asked about at once.
+const AT_ONCE: usize = 100;
 
-/// The same, for a person who is asked.
-pub(super) fn lines(contests: &[Contest]) -> Vec<String> {
+/// Who would have the names of tools that come, for a person who is asked.
+pub(super) fn lines(contests: &[NameContest]) -> Vec<String> {
     contests.iter().flat_map(line).collect()
 }
 
-fn line(contest: &Contest) -> Vec<String> {
-    let Contest {
+fn line(contest: &NameContest) -> Vec<String> {
+    let NameContest {
         name, tool, holder, ..
     } = contest;
-    match contest.is_taken {
+    match contest.taken {
         true => labelled(
             "takes",
             &format!("the name `{name}` from `{holder}`, once it is on: `{name}` is `{tool}` then"),
@@ -51,49 +41,99 @@ fn line(contest: &Contest) -> Vec<String> {
     }
 }
 
-/// Who had the names of a bundle's tools, before something was done.
-pub(super) struct Before(BTreeMap<WireName, String>);
+/// The name for models of a tool that comes.
+pub(super) fn name_of(tool: &ToolManifest) -> String {
+    let name = tool.name.clone();
+    name.unwrap_or_else(|| WireName::derive(&tool.slug))
+        .to_string()
+}
 
-impl Before {
-    /// Who has them now; and who has the names that tools which come want.
-    pub(super) fn of<'a>(
-        bundle: BundleId,
-        coming: impl IntoIterator<Item = &'a ToolManifest>,
-        crib: &Crib,
-    ) -> Before {
-        let mut names = crib.holders(bundle);
-        for tool in coming {
-            let name = tool.name.clone();
-            let name = name.unwrap_or_else(|| WireName::derive(&tool.slug));
-            if let Some(holder) = crib.name_holder(&name) {
-                names.insert(name, holder);
-            }
+/// Which tools have some names and are on, to say who has them after a change.
+pub(super) struct Holders {
+    names: Vec<String>,
+    held: BTreeMap<String, String>,
+}
+
+/// A name that leads to another tool than before.
+struct Moved<'h> {
+    name: &'h str,
+    was: &'h str,
+    is: &'h str,
+}
+
+impl Moved<'_> {
+    /// Whether it is another tool, rather than another version of the same.
+    fn is_other_tool(&self) -> bool {
+        let tool = |reference: &str| Some(reference.rsplit_once('@')?.0.to_owned());
+        tool(self.was) != tool(self.is)
+    }
+}
+
+impl Holders {
+    /// Who has these names now.
+    pub(super) fn of(
+        names: impl IntoIterator<Item = String>,
+        backend: &Backend,
+    ) -> Result<Self, CliError> {
+        let names: Vec<String> = names.into_iter().collect();
+        let mut held = BTreeMap::new();
+        for names in names.chunks(AT_ONCE) {
+            let list: ToolList = backend.get_as(&tools_at(&[("names", &names.join(","))]))?;
+            let is_on = |row: &ToolRow| !matches!(row.availability, Availability::Disabled { .. });
+            let rows = list.tools.into_iter().map(|tool| tool.row);
+            held.extend(
+                rows.filter(is_on)
+                    .map(|row| (row.name.clone(), reference(&row))),
+            );
         }
-        Before(names)
+        Ok(Holders { names, held })
     }
 
-    /// The names that another tool has by now, each with who had it and who has it.
-    fn moved(&self, crib: &Crib) -> Vec<(&WireName, &str, String)> {
-        let moved = self.0.iter().filter_map(|(name, before)| {
-            let now = crib.name_holder(name)?;
-            // Another version of the same tool is no other tool.
-            let tool = |reference: &str| Some(reference.rsplit_once('@')?.0.to_owned());
-            (tool(&now) != tool(before)).then_some((name, before.as_str(), now))
-        });
-        moved.collect()
+    /// Who has these names now, in a crib of this process.
+    pub(super) fn here(names: impl IntoIterator<Item = String>, crib: &Crib) -> Self {
+        let names: Vec<String> = names.into_iter().collect();
+        let holder = |name: &String| {
+            let entry = crib.registry().find(name).ok()?;
+            (!entry.is_off()).then(|| (name.clone(), entry.spec().reference()))
+        };
+        let held = names.iter().filter_map(holder).collect();
+        Holders { names, held }
     }
 
-    /// Says which names are another tool's by now.
-    pub(super) fn say(&self, crib: &Crib, output: &Output) {
-        for (name, before, now) in self.moved(crib) {
-            let line = format!("`{name}` is `{now}` from now on, no longer `{before}`");
+    /// Who has the same names by now.
+    pub(super) fn now(&self, backend: &Backend) -> Result<Self, CliError> {
+        Holders::of(self.names.clone(), backend)
+    }
+
+    fn moved<'h>(&'h self, now: &'h Holders) -> impl Iterator<Item = Moved<'h>> {
+        self.held.iter().filter_map(|(name, was)| {
+            let is = now.held.get(name)?;
+            (was != is).then_some(Moved { name, was, is })
+        })
+    }
+
+    /// Says which names lead to another tool or version than before.
+    pub(super) fn say_changes(&self, now: &Holders, output: &Output) {
+        for Moved { name, is, .. } in self.moved(now) {
+            let (name, is) = (visible(name), visible(is));
+            output.say(&format!("`{name}` is `{is}` from now on"));
+        }
+    }
+
+    /// Warns of names that are another tool's by now.
+    pub(super) fn warn(&self, now: &Holders, output: &Output) {
+        for moved in self.moved(now).filter(Moved::is_other_tool) {
+            let Moved { name, was, is } = moved;
+            let line = format!("`{name}` is `{is}` from now on, no longer `{was}`");
             output.say(&format!("{} {}", output.bold("note:"), visible(&line)));
         }
     }
 
-    /// The same, for a program.
-    pub(super) fn document(&self, crib: &Crib) -> Vec<Value> {
-        let one = |(name, before, now): (&WireName, &str, String)| json!({"name": name, "was": before, "is": now});
-        self.moved(crib).into_iter().map(one).collect()
+    /// Names that are another tool's by now, for a program.
+    pub(super) fn document(&self, now: &Holders) -> Vec<Value> {
+        let moved = self.moved(now).filter(Moved::is_other_tool);
+        moved
+            .map(|Moved { name, was, is }| json!({"name": name, "was": was, "is": is}))
+            .collect()
     }
 }

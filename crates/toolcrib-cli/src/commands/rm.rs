@@ -1,38 +1,45 @@
 //! `toolcrib rm`: removes a version of a stored tool, or a tool's file, for good.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use serde_json::json;
+use toolcrib::crib::ToolRow;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Entry, Source};
 use toolcrib::source::ToolFile;
-use toolcrib::store::StoredTool;
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::confirm::{confirmed, declined};
+use super::names::Holders;
 use super::tool_file::{find, not_found};
-use super::{Done, open, stored, word};
+use super::{Done, reference, stored, word};
 use crate::args::{Global, RmArgs};
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn rm(args: &RmArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let found = crib.registry().find(&args.tool);
-    if let Some((entry, record)) = found.as_ref().ok().and_then(|entry| {
-        let record = stored::record(entry, &crib)?;
-        Some((entry, record))
-    }) {
-        return version(args, entry, &record, &crib, global, output);
+pub(super) fn rm(args: &RmArgs, backend: &Backend, global: &Global, output: &Output) -> Done {
+    let found = stored::find(&args.tool, backend);
+    match (found, backend.crib()) {
+        (Ok(row), None) => version(args, &row, backend, global, output),
+        (Ok(row), Some(_)) if row.source == Source::Store => {
+            version(args, &row, backend, global, output)
+        }
+        (Err(error), None) => Err(error),
+        (_, Some(crib)) => file(args, crib, global, output),
     }
+}
+
+/// A tool that is not of the store: its file, if it has one.
+fn file(args: &RmArgs, crib: &Crib, global: &Global, output: &Output) -> Done {
+    let found = crib.registry().find(&args.tool);
     let report = crib.tool_files();
     let file = match &found {
         Ok(entry) => report.file_of(entry),
         Err(_) => find(&args.tool, &report.files),
     };
     match (file, found) {
-        (Some(file), _) => of_file(args, file, &crib, global, output),
+        (Some(file), _) => of_file(args, file, crib, global, output),
         (None, Ok(entry)) => Err(read_only(&entry)),
         (None, Err(error)) => Err(not_found(error, &args.tool, &report.files)),
     }
@@ -41,41 +48,43 @@ pub(super) fn rm(args: &RmArgs, global: &Global, output: &Output) -> Done {
 /// One version of a stored tool.
 fn version(
     args: &RmArgs,
-    entry: &Arc<Entry>,
-    record: &StoredTool,
-    crib: &Crib,
+    row: &ToolRow,
+    backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Done {
-    let reference = entry.spec().reference();
-    let versions = stored::versions(record, crib);
-    if versions.len() > 1 && !stored::names_version(&args.tool) {
-        let tool = format!("{}/{}", entry.spec().bundle, record.key.slug);
-        let versions: Vec<&str> = versions
-            .iter()
-            .map(|record| record.key.version.as_str())
-            .collect();
-        let message = format!(
-            "`{tool}` has {} versions: {}; nothing was removed",
-            versions.len(),
-            versions.join(", ")
-        );
-        let error = ToolError::new(ErrorCode::Usage, message).with_detail("versions", versions);
-        let hint = format!("name one: `toolcrib rm {}`", word(&reference));
-        return Err(CliError::from(error).with_hint(hint));
+    let reference = reference(row);
+    if row.source == Source::Store && !stored::names_version(&args.tool) {
+        let versions = stored::versions_of(row, backend)?;
+        if versions.len() > 1 {
+            return Err(several(row, &versions));
+        }
     }
     let question = format!("remove `{}` for good? [y/n] ", visible(&reference));
     agree(args, &question, global, output)?;
-    let names = stored::Names::of(std::slice::from_ref(entry), crib);
-    // By its id: the very record that was named, whatever has its reference by now.
-    crib.delete_tool(&record.head.tool_id.to_string())?;
+    let before = Holders::of([row.name.clone()], backend)?;
+    backend.wait(backend.client.delete(&stored::path_of(row)))?;
     if output.json() {
         output.document(&json!({"removed": [reference]}));
     } else {
         output.say(&format!("removed `{}`", visible(&reference)));
-        names.say_changes(crib, output);
+        before.say_changes(&before.now(backend)?, output);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn several(row: &ToolRow, versions: &[ToolRow]) -> CliError {
+    let versions: Vec<&str> = versions.iter().map(|row| row.version.as_str()).collect();
+    let message = format!(
+        "`{}/{}` has {} versions: {}; nothing was removed",
+        row.bundle,
+        row.slug,
+        versions.len(),
+        versions.join(", ")
+    );
+    let error = ToolError::new(ErrorCode::Usage, message).with_detail("versions", versions);
+    let hint = format!("name one: `toolcrib rm {}`", word(&reference(row)));
+    CliError::from(error).with_hint(hint)
 }
 
 /// The file of a tool, and what was trusted about it.

@@ -38,6 +38,7 @@ use call::{Call, Hearing};
 use keyboard::Keyboard;
 use print::{Known, Shown, dry_run, print_outcome};
 pub(in crate::commands) use print::{held_note, planted_note};
+use there::Where;
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     if let Some(server) = remote::named(global)? {
@@ -83,10 +84,11 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
     let (mut outcome, shown) = ran.map_err(there::failed)?;
-    there::in_own_words(&mut outcome, global);
-    if is_through {
-        there::tell_of_question(&mut outcome, global, output);
-    }
+    let made = match is_through {
+        true => Where::ServerOfHome,
+        false => Where::AsTold,
+    };
+    there::in_own_words(&mut outcome, made, global, output);
     let known = Known {
         is_stored: entry.is_some_and(|entry| entry.source() == Source::Store),
         remember_denial: Some(crib.config().approvals().remember_denial),

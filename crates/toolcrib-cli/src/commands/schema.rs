@@ -2,30 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib::crib::{Discovery, OfferBounds};
-use toolcrib::wire::{DefinitionOptions, Provider, definition, definitions};
-use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};
+use toolcrib::wire::{Definitions, Provider};
+use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
 use super::Done;
 use crate::args::SchemaArgs;
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 
 /// What is lost in more tools than this is said once.
 const MANY: usize = 20;
 
-pub(super) fn schema(args: &SchemaArgs, crib: &Crib, output: &Output) -> Done {
-    let registry = crib.registry();
-    let specs: Vec<Arc<ToolSpec>> = match args.tools.as_slice() {
-        [] => registry.list(),
-        names => names
-            .iter()
-            .map(|name| Ok(Arc::clone(registry.find(name)?.spec())))
-            .collect::<Result<_, ToolError>>()?,
-    };
+pub(super) fn schema(args: &SchemaArgs, backend: &Backend, output: &Output) -> Done {
     let provider = args
         .provider
         .as_deref()
@@ -35,54 +28,43 @@ pub(super) fn schema(args: &SchemaArgs, crib: &Crib, output: &Output) -> Done {
             "`--strict` is OpenAI's: use it with `--provider openai` or `openai-responses`",
         ));
     }
-    let document = match (provider, specs.as_slice(), args.tools.len()) {
-        (None, [spec], 1) => spec.input_schema.as_value().clone(),
-        (None, specs, _) => specs.iter().map(|spec| plain(spec)).collect(),
-        (Some(provider), [spec], 1) => one(spec, provider, args.strict, output)?,
-        (Some(provider), specs, named) => {
-            if named == 0 {
-                warn_of_many(specs, crib, output);
+    let format = provider.map_or("plain", Provider::as_str);
+    let tools = Ask::encoded(&args.tools.join(","));
+    let path = match args.strict {
+        true => format!("/api/definitions/{format}?tools={tools}&strict=true"),
+        false => format!("/api/definitions/{format}?tools={tools}"),
+    };
+    let mut made: Definitions = backend.get_as(&path)?;
+    let document = match (provider, args.tools.as_slice()) {
+        (None, [_]) => made
+            .tools
+            .first_mut()
+            .map(|tool| tool["inputSchema"].take()),
+        (Some(provider), [_]) => {
+            if let Some(dropped) = made.dropped.first() {
+                let message = format!(
+                    "cannot express tool `{}` for {provider}: {}",
+                    dropped.tool, dropped.reason
+                );
+                return Err(ToolError::new(ErrorCode::ToolUnavailable, message).into());
             }
-            many(specs, provider, args.strict, output)
+            say_losses(&made, output);
+            made.tools.pop()
+        }
+        (_, tools) => {
+            if let (Some(_), [], Some(crib)) = (provider, tools, backend.crib()) {
+                warn_of_many(crib, output);
+            }
+            say_losses(&made, output);
+            Some(Value::Array(made.tools))
         }
     };
-    output.line(&format!("{document:#}"));
+    output.line(&format!("{:#}", document.unwrap_or_default()));
     Ok(ExitCode::SUCCESS)
 }
 
-/// Name and schemas, for no provider in particular.
-fn plain(spec: &ToolSpec) -> Value {
-    let mut value = json!({"name": spec.name, "description": spec.description, "inputSchema": spec.input_schema.as_value()});
-    if let Some(schema) = &spec.output_schema {
-        value["outputSchema"] = schema.as_value().clone();
-    }
-    value
-}
-
-fn one(
-    spec: &ToolSpec,
-    provider: Provider,
-    strict: bool,
-    output: &Output,
-) -> Result<Value, CliError> {
-    let made = definition(spec, provider, &DefinitionOptions { strict }).map_err(|error| {
-        CliError::from(ToolError::new(
-            ErrorCode::ToolUnavailable,
-            error.to_string(),
-        ))
-    })?;
-    for loss in &made.losses {
-        tell(output, &loss.tool, &loss.pointer, &loss.reason);
-    }
-    Ok(made.tool)
-}
-
-fn many(specs: &[Arc<ToolSpec>], provider: Provider, strict: bool, output: &Output) -> Value {
-    let made = definitions(
-        specs.iter().map(AsRef::as_ref),
-        provider,
-        &DefinitionOptions { strict },
-    );
+/// Says what a format cannot say about tools, and which ones are left out.
+fn say_losses(made: &Definitions, output: &Output) {
     // The same words for each of hundreds of tools are read by nobody.
     let mut tools_by_reason: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for loss in &made.losses {
@@ -91,7 +73,8 @@ fn many(specs: &[Arc<ToolSpec>], provider: Provider, strict: bool, output: &Outp
     }
     for loss in &made.losses {
         if tools_by_reason[loss.reason.as_str()].len() <= MANY {
-            tell(output, &loss.tool, &loss.pointer, &loss.reason);
+            let line = format!("{}{}: {}", loss.tool, loss.pointer, loss.reason);
+            output.say(&output.dim(&line));
         }
     }
     for (reason, tools) in tools_by_reason {
@@ -102,11 +85,11 @@ fn many(specs: &[Arc<ToolSpec>], provider: Provider, strict: bool, output: &Outp
     for dropped in &made.dropped {
         output.say(&format!("{}: left out: {}", dropped.tool, dropped.reason));
     }
-    Value::Array(made.tools)
 }
 
 /// Says so where all tools together are more than a model is given at once.
-fn warn_of_many(specs: &[Arc<ToolSpec>], crib: &Crib, output: &Output) {
+fn warn_of_many(crib: &Crib, output: &Output) {
+    let specs = crib.registry().list();
     let bounds = OfferBounds {
         tokens: crib.config().mcp().token_budget,
         ..OfferBounds::default()
@@ -121,8 +104,4 @@ fn warn_of_many(specs: &[Arc<ToolSpec>], crib: &Crib, output: &Output) {
         bounds.tokens.unwrap_or_default(),
         few.join(" ")
     )));
-}
-
-fn tell(output: &Output, tool: &str, pointer: &str, reason: &str) {
-    output.say(&output.dim(&format!("{tool}{pointer}: {reason}")));
 }

@@ -1,65 +1,78 @@
 //! `toolcrib search`: finds tools by words.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use serde::Serialize;
-use toolcrib::Crib;
-use toolcrib::crib::{Found, SearchRequest, ToolRow};
+use serde::{Deserialize, Serialize};
+use toolcrib::crib::{ToolList, ToolRow};
 use toolcrib::model::text;
-use toolcrib::registry::Entry;
+use toolcrib::registry::Availability;
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
-use super::list::{Listing, has_versions};
-use super::{Done, open_to_look};
-use crate::args::{Global, SearchArgs};
+use super::Done;
+use super::list::{called, explain_mark, has_versions, tools_at};
+use crate::args::SearchArgs;
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 
 /// A row of `list`, and how well it matches.
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Match {
     #[serde(flatten)]
     row: ToolRow,
     #[serde(rename = "match")]
-    class: &'static str,
+    class: String,
+    /// How it stands; for people.
+    #[serde(skip_serializing)]
+    state: String,
 }
 
-pub(super) fn search(args: &SearchArgs, global: &Global, output: &Output) -> Done {
-    let crib = open_to_look(global, output)?;
-    let request = SearchRequest {
-        query: args.words.join(" "),
-        include_disabled: args.all,
-        limit: usize::from(args.limit),
-        page_token: args.page_token.clone(),
-        ..SearchRequest::default()
-    };
-    let page = crib.search(&request)?;
-    let listing = Listing::of(&crib);
+/// Some of what was found.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Found {
+    results: Vec<Match>,
+    next_page_token: Option<String>,
+}
+
+pub(super) fn search(args: &SearchArgs, backend: &Backend, output: &Output) -> Done {
+    let page = find(args, args.all, args.limit, backend)?;
     if output.json() {
-        let matches: Vec<Match> = page
-            .results
-            .iter()
-            .map(|found| Match {
-                row: listing.row(&found.entry),
-                class: found.class.as_str(),
-            })
-            .collect();
-        output.document(&matches);
+        output.document(&page.results);
     } else if !page.results.is_empty() {
-        table(&page.results, &listing, args.all, output);
+        table(&page.results, args.all, output);
     }
     if let Some(token) = &page.next_page_token {
         say_how_to_go_on(token, output);
     } else if page.results.is_empty() && args.page_token.is_none() {
-        say_what_to_try(&crib, &request, output)?;
+        say_what_to_try(args, backend, output)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Output) {
-    let entries: Vec<&Arc<Entry>> = found.iter().map(|found| &found.entry).collect();
+fn find(args: &SearchArgs, all: bool, limit: u16, backend: &Backend) -> Result<Found, CliError> {
+    let words = Ask::encoded(&args.words.join(" "));
+    let mut path = format!("/tools/search?q={words}&pageSize={limit}&includeDisabled={all}");
+    if let Some(token) = &args.page_token {
+        path.push_str(&format!("&pageToken={}", Ask::encoded(token)));
+    }
+    backend
+        .wait_raw(backend.client.get_as(&path))
+        .map_err(|error| {
+            // A token is an argument here, and part of the request there.
+            let is_token = error.code() == Some(ErrorCode::Usage) && args.page_token.is_some();
+            match is_token {
+                true => ToolError::new(ErrorCode::InvalidArguments, error.to_string()).into(),
+                false => backend.failed(&error),
+            }
+        })
+}
+
+fn table(found: &[Match], with_state: bool, output: &Output) {
+    let rows = || found.iter().map(|found| &found.row);
     // Programs count columns: with `--plain` they are the same whatever was found.
-    let with_version = !output.plain() && has_versions(&entries);
+    let with_version = !output.plain() && has_versions(rows());
     let mut headings = vec!["NAME", "BUNDLE"];
     if with_version {
         headings.push("VERSION");
@@ -68,27 +81,23 @@ fn table(found: &[Found], listing: &Listing<'_>, with_state: bool, output: &Outp
         headings.push("STATE");
     }
     headings.push("DESCRIPTION");
-    let rows = entries.iter().map(|entry| {
-        let spec = entry.spec();
-        let mut cells = vec![
-            listing.called(entry, output.plain()),
-            spec.bundle.to_string(),
-        ];
+    let cells = found.iter().map(|Match { row, state, .. }| {
+        let mut cells = vec![called(row, output.plain()), row.bundle.clone()];
         if with_version {
-            cells.push(spec.version.to_string());
+            cells.push(row.version.clone());
         }
         if with_state {
-            cells.push(listing.state(entry).to_owned());
+            cells.push(state.clone());
         }
-        cells.push(text::first_sentence(&spec.description).to_owned());
+        cells.push(text::first_sentence(&row.description).to_owned());
         cells
     });
-    output.table(&headings, &rows.collect::<Vec<_>>());
-    Listing::explain_mark(&entries, output);
+    output.table(&headings, &cells.collect::<Vec<_>>());
+    explain_mark(rows(), output);
 }
 
 /// Says that there is more. To a program as a line of JSON on stderr: what it reads on stdout is the list, and nothing else; and `-q` is about words.
-pub(super) fn say_how_to_go_on(token: &str, output: &Output) {
+fn say_how_to_go_on(token: &str, output: &Output) {
     if output.json() {
         output.error_line(&serde_json::json!({"nextPageToken": token}).to_string());
     } else {
@@ -98,15 +107,11 @@ pub(super) fn say_how_to_go_on(token: &str, output: &Output) {
 }
 
 /// Says what could be meant where nothing was found.
-fn say_what_to_try(crib: &Crib, request: &SearchRequest, output: &Output) -> Result<(), CliError> {
-    let words = text::shorten(&request.query, 80);
-    if !request.include_disabled {
-        let with_all = SearchRequest {
-            include_disabled: true,
-            limit: 2,
-            ..request.clone()
-        };
-        let off = crib.search(&with_all)?;
+fn say_what_to_try(args: &SearchArgs, backend: &Backend, output: &Output) -> Result<(), CliError> {
+    let query = args.words.join(" ");
+    let words = text::shorten(&query, 80);
+    if !args.all {
+        let off = find(args, true, 2, backend)?;
         let count = match off.results.as_slice() {
             [] => None,
             [_] => Some("one tool matches, but is off or cannot run here"),
@@ -117,14 +122,11 @@ fn say_what_to_try(crib: &Crib, request: &SearchRequest, output: &Output) -> Res
             return Ok(());
         }
     }
-    let entries = crib.registry().entries();
-    let mut names: Vec<&str> = Vec::new();
-    for entry in &entries {
-        if request.include_disabled || !entry.is_off() {
-            names.push(entry.spec().name.as_str());
-        }
-    }
-    let near = text::nearest(&request.query, names);
+    let list: ToolList = backend.get_as(&tools_at(&[]))?;
+    let is_off = |row: &ToolRow| matches!(row.availability, Availability::Disabled { .. });
+    let rows = list.tools.iter().map(|tool| &tool.row);
+    let rows = rows.filter(|row| args.all || !is_off(row));
+    let near = text::nearest(&query, rows.map(|row| row.name.as_str()));
     match near.is_empty() {
         true => output.say(&format!(
             "no tool matches `{words}`: try fewer words, or `toolcrib list`"

@@ -1,77 +1,224 @@
 //! `toolcrib show`: one tool, in full.
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::time::Duration;
 
+use serde::Deserialize;
 use serde_json::Value;
+use toolcrib::crib::{ParameterShown, ToolShown};
+use toolcrib::model::JsonObject;
 use toolcrib::model::text::visible;
-use toolcrib::registry::Entry;
-use toolcrib::source::{ToolFile, runs};
-use toolcrib::store::StoredTool;
-use toolcrib::{Crib, ToolSpec};
+use toolcrib::registry::{Availability, Source};
+use toolcrib::{Crib, ToolError, ToolSpec};
+use toolcrib_server::client::Ask;
 
-use super::list::Listing;
 use super::trust::labelled;
-use super::{Done, in_words, source, standing, stored};
+use super::{Done, in_words, reason_of, word};
 use crate::args::ShowArgs;
+use crate::backend::Backend;
+use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote;
 
-pub(super) fn show(args: &ShowArgs, crib: &Crib, output: &Output) -> Done {
-    let entry = crib.registry().find(&args.tool)?;
-    let files = crib.tool_files();
-    let file = files.file_of(&entry);
-    let record = stored::record(&entry, crib);
-    if output.json() {
-        output.document(&crib.tool_document(&entry)?);
-        return Ok(ExitCode::SUCCESS);
+/// A tool that was looked up, for people.
+pub(super) struct Looked {
+    /// What programs are told of it.
+    document: JsonObject,
+    /// What people are told beside it.
+    shown: ToolShown,
+}
+
+impl Looked {
+    pub(super) fn up(tool: &str, backend: &Backend) -> Result<Self, CliError> {
+        #[derive(Deserialize)]
+        struct Answer {
+            shown: ToolShown,
+            #[serde(flatten)]
+            document: JsonObject,
+        }
+        let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
+        let Answer {
+            shown,
+            mut document,
+        } = backend.get_as(&path)?;
+        // Only calls and grants need them.
+        document.shift_remove("synonyms");
+        document.shift_remove("roles");
+        Ok(Looked { document, shown })
     }
-    let listing = Listing::of(crib);
-    print(&entry, file, record.as_deref(), &listing, crib, output);
+
+    /// A tool of a crib of this process.
+    pub(super) fn here(tool: &str, crib: &Crib) -> Result<Self, ToolError> {
+        let entry = crib.registry().find(tool)?;
+        Ok(Looked {
+            document: crib.tool_document(&entry)?,
+            shown: crib.tool_shown(&entry),
+        })
+    }
+
+    fn text(&self, key: &str) -> &str {
+        let text = self.document.get(key).and_then(Value::as_str);
+        text.unwrap_or_default()
+    }
+
+    fn texts(&self, key: &str) -> Vec<&str> {
+        let list = self.document.get(key).and_then(Value::as_array);
+        let list = list.into_iter().flatten();
+        list.filter_map(Value::as_str).collect()
+    }
+
+    /// `bundle/slug@version`.
+    pub(super) fn reference(&self) -> String {
+        format!(
+            "{}/{}@{}",
+            self.text("bundle"),
+            self.text("slug"),
+            self.text("version")
+        )
+    }
+
+    fn is_stored(&self) -> bool {
+        self.text("source") == Source::Store.as_str()
+    }
+
+    pub(super) fn availability(&self) -> Availability {
+        let availability = self.document.get("availability");
+        let read = availability.and_then(|said| Availability::deserialize(said).ok());
+        read.unwrap_or(Availability::Ready)
+    }
+
+    /// How it is called: by its name, or by its reference where another tool has the name.
+    pub(super) fn call_line(&self) -> String {
+        let name = self.text("name");
+        let line = match remote::spec_of(&Value::Object(self.document.clone())) {
+            None => name.to_owned(),
+            Some(mut spec) => {
+                spec.examples.clone_from(&self.shown.examples);
+                call_line(&spec)
+            }
+        };
+        let typed = match (self.shown.has_name, self.text("slug").is_ascii()) {
+            (true, true) => name.to_owned(),
+            (true, false) => self.text("slug").to_owned(),
+            (false, _) => self.reference(),
+        };
+        match line.strip_prefix(name) {
+            Some(rest) => word(&format!("{typed}{rest}")),
+            None => word(&line),
+        }
+    }
+}
+
+pub(super) fn show(args: &ShowArgs, backend: &Backend, output: &Output) -> Done {
+    let tool = Looked::up(&args.tool, backend)?;
+    match output.json() {
+        true => output.document(&tool.document),
+        false => print(&tool, output),
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What only tools of files have: more about the parameters, what is run, what changed.
-fn print_definition(file: &ToolFile, output: &Output) {
-    output.line(&format!("file      {}", file.shown));
-    let Some(definition) = &file.definition else {
-        return;
-    };
-    for (what, text) in runs(definition) {
-        labelled(&what, &text)
-            .iter()
-            .for_each(|line| output.line(line));
+fn print(tool: &Looked, output: &Output) {
+    let shown = &tool.shown;
+    output.line(&output.heading(tool.text("name")));
+    output.line(&visible(tool.text("description")));
+    output.line("");
+    let schema = tool.document.get("inputSchema").unwrap_or(&Value::Null);
+    let rows = parameter_rows(schema);
+    if rows.is_empty() {
+        output.line("takes no parameters");
+    } else {
+        output.table(&["PARAMETER", "TYPE", "", "DESCRIPTION"], &rows);
     }
-    let Some(definition) = definition.command() else {
-        return;
+    output.line("");
+    for warning in tool.texts("warnings") {
+        output.line(&output.doubtful(&format!("warning   {}", visible(warning))));
+    }
+    let line = |name: &str, value: &str| {
+        if !value.is_empty() {
+            output.line(&format!("{name:<10}{}", visible(value)));
+        }
     };
-    for parameter in &definition.parameters {
-        let examples: Vec<String> = parameter
-            .examples
-            .iter()
-            .map(|example| match example {
-                Value::String(text) => text.clone(),
-                other => other.to_string(),
-            })
-            .collect();
-        if parameter.detailed_help.is_none() && examples.is_empty() {
-            continue;
-        }
-        output.line("");
-        output.line(&output.bold(&visible(&parameter.name)));
-        if let Some(help) = &parameter.detailed_help {
-            for line in help.trim_end().lines() {
-                output.line(&format!("  {}", visible(line)));
-            }
-        }
-        if !examples.is_empty() {
-            output.line(&format!("  for example {}", visible(&examples.join(", "))));
+    line(
+        "effects",
+        &match tool.texts("effects").as_slice() {
+            [] => "unknown: a call asks first".to_owned(),
+            tags => tags.join(", "),
+        },
+    );
+    line("asks", shown.asks.as_deref().unwrap_or_default());
+    let state = &shown.state;
+    let reason = reason_of(&tool.availability());
+    line(
+        "standing",
+        &reason.map_or(state.to_string(), |reason| format!("{state}: {reason}")),
+    );
+    line(
+        "from",
+        &format!("{} ({})", tool.reference(), tool.text("source")),
+    );
+    if tool.is_stored() {
+        line("title", shown.title.as_deref().unwrap_or_default());
+        line("version", tool.text("version"));
+        line("id", tool.text("toolID"));
+        line("created", tool.text("createdAt"));
+        line("modified", tool.text("modifiedAt"));
+    }
+    if !tool.text("lastCalledAt").is_empty() {
+        let times = match tool.document.get("callCount").and_then(Value::as_u64) {
+            Some(1) => "once".to_owned(),
+            count => format!("{} times", count.unwrap_or_default()),
+        };
+        let last = tool.text("lastCalledAt");
+        line("called", &format!("{times}, last {last}"));
+    }
+    line("also", &tool.texts("aliases").join(", "));
+    let limits = &shown.limits;
+    let timeout = Duration::from_millis(limits.timeout_ms);
+    let words = in_words(timeout, limits.max_output_bytes);
+    line(
+        "limits",
+        &format!("{words}, {} at once", limits.max_concurrent),
+    );
+    line("tags", &tool.texts("tags").join(", "));
+    line("keywords", &shown.keywords.join(", "));
+    line("file", tool.text("file"));
+    for run in &shown.runs {
+        for row in labelled(&run.what, &run.text) {
+            output.line(&row);
         }
     }
-    if !definition.changelog.is_empty() {
+    shown
+        .parameters
+        .iter()
+        .for_each(|one| print_parameter(one, output));
+    print_changes(shown, output);
+    line("beside", &shown.beside.join(", "));
+    output.line("");
+    output.line(&format!("toolcrib run {}", visible(&tool.call_line())));
+}
+
+/// More about a parameter.
+fn print_parameter(parameter: &ParameterShown, output: &Output) {
+    output.line("");
+    output.line(&output.bold(&visible(&parameter.name)));
+    let help = parameter.help.as_deref().unwrap_or_default();
+    for line in help.trim_end().lines() {
+        output.line(&format!("  {}", visible(line)));
+    }
+    if !parameter.examples.is_empty() {
+        let examples = parameter.examples.join(", ");
+        output.line(&format!("  for example {}", visible(&examples)));
+    }
+}
+
+/// What changed from version to version.
+fn print_changes(shown: &ToolShown, output: &Output) {
+    if !shown.changes.is_empty() {
         output.line("");
         output.line(&output.bold("changes"));
     }
-    for change in &definition.changelog {
+    for change in &shown.changes {
         let mut lines = change.changes.trim_end().lines();
         let first = lines.next().unwrap_or_default();
         output.line(&format!(
@@ -83,124 +230,8 @@ fn print_definition(file: &ToolFile, output: &Output) {
     }
 }
 
-fn print(
-    entry: &Arc<Entry>,
-    file: Option<&ToolFile>,
-    record: Option<&StoredTool>,
-    listing: &Listing<'_>,
-    crib: &Crib,
-    output: &Output,
-) {
-    let spec = entry.spec();
-    output.line(&output.heading(spec.name.as_str()));
-    output.line(&visible(&spec.description));
-    output.line("");
-    let rows = parameter_rows(spec.input_schema.as_value());
-    if rows.is_empty() {
-        output.line("takes no parameters");
-    } else {
-        output.table(&["PARAMETER", "TYPE", "", "DESCRIPTION"], &rows);
-    }
-    output.line("");
-    let effects = match spec.effects.tags().as_slice() {
-        [] => "unknown: a call asks first".to_owned(),
-        tags => tags.join(", "),
-    };
-    let (_, reason) = standing(entry);
-    let state = listing.state(entry);
-    let state = reason.map_or(state.to_owned(), |reason| format!("{state}: {reason}"));
-    for warning in spec.warnings() {
-        output.line(&output.doubtful(&format!("warning   {warning}")));
-    }
-    output.line(&format!("effects   {effects}"));
-    if let Some(asks) = &spec.asks {
-        output.line(&format!("asks      {}", visible(asks)));
-    }
-    output.line(&format!("standing  {}", visible(&state)));
-    output.line(&format!(
-        "from      {} ({})",
-        visible(&spec.reference()),
-        source(entry)
-    ));
-    if let Some(record) = record {
-        print_record(record, output);
-    }
-    let usage = crib.usage(entry);
-    if let Some(last) = usage.last_called_at {
-        let times = match usage.call_count {
-            1 => "once".to_owned(),
-            count => format!("{count} times"),
-        };
-        output.line(&format!("called    {times}, last {last}"));
-    }
-    if !spec.aliases.is_empty() {
-        let aliases: Vec<&str> = spec
-            .aliases
-            .iter()
-            .map(toolcrib::WireName::as_str)
-            .collect();
-        output.line(&format!("also      {}", aliases.join(", ")));
-    }
-    let limits = entry.limits();
-    let words = in_words(limits.timeout, limits.max_output_bytes);
-    output.line(&format!(
-        "limits    {words}, {} at once",
-        limits.max_concurrent
-    ));
-    if !spec.tags.is_empty() {
-        output.line(&format!("tags      {}", visible(&spec.tags.join(", "))));
-    }
-    if !spec.keywords.is_empty() {
-        let keywords = spec.keywords.join(", ");
-        output.line(&format!("keywords  {}", visible(&keywords)));
-    }
-    if let Some(file) = file {
-        print_definition(file, output);
-    }
-    if let Some(record) = record {
-        for (what, text) in stored::does(record) {
-            labelled(&what, &text)
-                .iter()
-                .for_each(|line| output.line(line));
-        }
-        print_versions(record, crib, output);
-    }
-    output.line("");
-    let line = stored::call_line_of(entry, crib);
-    output.line(&format!("toolcrib run {}", visible(&line)));
-}
-
-/// What only tools of the store have: which record it is, and since when.
-fn print_record(record: &StoredTool, output: &Output) {
-    let head = &record.head;
-    for (what, value) in [
-        ("title", head.display_name.clone()),
-        ("version", record.key.version.to_string()),
-        ("id", head.tool_id.to_string()),
-        ("created", head.created_at.to_string()),
-        ("modified", head.modified_at.to_string()),
-    ] {
-        if !value.is_empty() {
-            output.line(&format!("{what:<10}{}", visible(&value)));
-        }
-    }
-}
-
-/// The other versions of a stored tool.
-fn print_versions(record: &StoredTool, crib: &Crib, output: &Output) {
-    let versions = stored::versions(record, crib);
-    let others: Vec<&str> = versions
-        .iter()
-        .map(|other| other.key.version.as_str())
-        .filter(|version| *version != record.key.version.as_str())
-        .collect();
-    if !others.is_empty() {
-        output.line(&format!("beside    {}", visible(&others.join(", "))));
-    }
-}
-
 /// A row for each parameter of a schema.
-pub(super) fn parameter_rows(schema: &Value) -> Vec<Vec<String>> {
+fn parameter_rows(schema: &Value) -> Vec<Vec<String>> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| {
         let mut required = required.into_iter().flatten();

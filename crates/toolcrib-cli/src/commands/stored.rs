@@ -1,19 +1,20 @@
 //! Tools of the store, as the verbs need them that show, switch, edit and remove tools.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::crib::{BundleKind, BundleRow, ToolList, ToolRow};
 use toolcrib::definition::Problem;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::spec::manifest::ToolManifest;
 use toolcrib::store::StoredTool;
-use toolcrib::store::archive::Reach;
-use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};
+use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
-use super::show::call_line;
-use super::{standing, tool_file, word};
+use super::list::tools_at;
+use super::show::Looked;
+use super::{availability_word, reason_of, tool_file, word};
+use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::wrap;
@@ -43,18 +44,42 @@ pub(super) fn manifest(record: &StoredTool) -> Result<ToolManifest, CliError> {
     })
 }
 
-/// What a record's tool runs, sends and reaches, each text with what it is.
-pub(super) fn does(record: &StoredTool) -> Vec<(String, String)> {
-    let Ok(manifest) = record.manifest() else {
-        return vec![("problem".to_owned(), "the record cannot be read".to_owned())];
-    };
-    Reach::of(&manifest).runs
+/// The row of the tool that a word names.
+pub(super) fn find(word: &str, backend: &Backend) -> Result<ToolRow, CliError> {
+    let list: ToolList = backend.get_as(&tools_at(&[("tools", word)]))?;
+    let mut rows = list.tools.into_iter().map(|tool| tool.row);
+    rows.next()
+        .ok_or_else(|| CliError::usage("the name of a tool is missing"))
+}
+
+/// Every version of the tool that a row is one of, the newest first.
+pub(super) fn versions_of(row: &ToolRow, backend: &Backend) -> Result<Vec<ToolRow>, CliError> {
+    let bundle = row.bundle_id.map(|id| id.to_string()).unwrap_or_default();
+    let list: ToolList = backend.get_as(&tools_at(&[("bundle", &bundle)]))?;
+    let rows = list.tools.into_iter().map(|tool| tool.row);
+    let mut versions: Vec<ToolRow> = rows.filter(|other| other.slug == row.slug).collect();
+    versions.sort_by(|one, other| {
+        let by_time = other.modified_at.cmp(&one.modified_at);
+        by_time.then_with(|| one.version.cmp(&other.version))
+    });
+    Ok(versions)
+}
+
+/// The path of a version.
+pub(super) fn path_of(row: &ToolRow) -> String {
+    let bundle = row.bundle_id.map(|id| id.to_string());
+    format!(
+        "/tools/bundles/{}/tools/{}/version/{}",
+        Ask::encoded(bundle.as_ref().unwrap_or(&row.bundle)),
+        Ask::encoded(&row.slug),
+        Ask::encoded(&row.version)
+    )
 }
 
 /// Refuses a bundle of Toolcrib's own, which nothing can be put into; says where its tools come from instead.
-pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
-    let slug = &view.bundle.slug;
-    let (what, hint) = match view.kind {
+pub(super) fn refuse_own(bundle: &BundleRow) -> Result<(), CliError> {
+    let slug = &bundle.slug;
+    let (what, hint) = match bundle.kind {
         BundleKind::Store => return Ok(()),
         BundleKind::BuiltIn => (
             "has the built-in tools",
@@ -74,9 +99,9 @@ pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
 }
 
 /// Refuses a bundle in which nothing can be changed as it stands.
-pub(super) fn refuse_closed(view: &BundleView) -> Result<(), CliError> {
-    let slug = &view.bundle.slug;
-    let (state, verb, what) = match (view.bundle.soft_deleted_at, view.bundle.is_enabled) {
+pub(super) fn refuse_closed(bundle: &BundleRow) -> Result<(), CliError> {
+    let slug = &bundle.slug;
+    let (state, verb, what) = match (bundle.soft_deleted_at, bundle.is_enabled) {
         (Some(_), _) => ("in the bin", "restore", "takes it out"),
         (None, false) => ("off", "enable", "switches it on"),
         (None, true) => return Ok(()),
@@ -109,28 +134,19 @@ pub(super) fn print_problems(
     }
 }
 
-/// Says what to type next about a tool that was just put or changed, and what keeps it from being called.
-pub(super) fn say_next(reference: &str, crib: &Crib, output: &Output) {
-    say_next_after(None, reference, crib, output);
-}
-
-/// The same behind another line.
-pub(super) fn say_next_after(
-    first: Option<(String, &'static str)>,
-    reference: &str,
-    crib: &Crib,
-    output: &Output,
-) {
-    let Ok(entry) = crib.registry().find(reference) else {
-        return;
-    };
-    if let (state, Some(why)) = standing(&entry) {
+/// Says what to type next about a tool that was just put or changed, behind a first line; and what keeps it from being called.
+pub(super) fn say_next(first: Option<(String, &'static str)>, tool: &Looked, output: &Output) {
+    let availability = tool.availability();
+    if let Some(why) = reason_of(&availability) {
+        let state = availability_word(&availability);
         output.say(&format!("it is {state}: {}", visible(&why)));
     }
-    let shown = word(reference);
-    let call = visible(&call_line_of(&entry, crib)).into_owned();
-    let last = match entry.availability() {
-        Availability::Ready => (format!("toolcrib run {call}"), "call it"),
+    let shown = word(&tool.reference());
+    let last = match availability {
+        Availability::Ready => {
+            let call = tool.call_line();
+            (format!("toolcrib run {}", visible(&call)), "call it")
+        }
         Availability::Disabled { .. } | Availability::Unavailable { .. } => (
             format!("toolcrib explain {shown}"),
             "what keeps it from running",
@@ -145,30 +161,6 @@ pub(super) fn say_next_after(
     }
 }
 
-/// What people type for a tool that has its name: of a slug in another script the slug, which the name for models is only derived from.
-pub(super) fn typed_name(spec: &ToolSpec) -> &str {
-    match spec.slug.as_str().is_ascii() {
-        true => spec.name.as_str(),
-        false => spec.slug.as_str(),
-    }
-}
-
-/// How the tool is called: by its name, or by its reference where another tool has the name.
-pub(super) fn call_line_of(entry: &Arc<Entry>, crib: &Crib) -> String {
-    let spec = entry.spec();
-    let line = call_line(spec);
-    let named = crib.registry().find(spec.name.as_str());
-    let has_name = named.is_ok_and(|named| Arc::ptr_eq(&named, entry));
-    let typed = match has_name {
-        true => typed_name(spec).to_owned(),
-        false => spec.reference(),
-    };
-    match line.strip_prefix(spec.name.as_str()) {
-        Some(rest) => word(&format!("{typed}{rest}")),
-        None => word(&line),
-    }
-}
-
 /// Every version of the tool that a record is one of, the newest first.
 pub(super) fn versions(record: &StoredTool, crib: &Crib) -> Vec<Arc<StoredTool>> {
     let mut all = crib.store().tools(record.key.bundle);
@@ -179,36 +171,4 @@ pub(super) fn versions(record: &StoredTool, crib: &Crib) -> Vec<Arc<StoredTool>>
 /// Whether a word of the command line says which version it means: by `@`, or by an id.
 pub(super) fn names_version(word: &str) -> bool {
     word.contains('@') || toolcrib::model::ids::ToolId::parse(word).is_ok()
-}
-
-/// Which tools have the names that a change is about, to say who has them after it.
-pub(super) struct Names(BTreeMap<String, Option<String>>);
-
-impl Names {
-    /// The names of these tools, as they are before the change.
-    pub(super) fn of(entries: &[Arc<Entry>], crib: &Crib) -> Self {
-        let names = entries.iter().map(|entry| entry.spec().name.to_string());
-        Names(
-            names
-                .map(|name| (name.clone(), holder(&name, crib)))
-                .collect(),
-        )
-    }
-
-    /// Says which names lead to another tool than before.
-    pub(super) fn say_changes(&self, crib: &Crib, output: &Output) {
-        for (name, before) in &self.0 {
-            let now = holder(name, crib);
-            if let Some(now) = now.filter(|now| before.as_ref() != Some(now) && before.is_some()) {
-                let (name, now) = (visible(name), visible(&now));
-                output.say(&format!("`{name}` is `{now}` from now on"));
-            }
-        }
-    }
-}
-
-/// Which tool a call by a name reaches; none where nothing is offered by it.
-fn holder(name: &str, crib: &Crib) -> Option<String> {
-    let entry = crib.registry().find(name).ok()?;
-    (!entry.is_off()).then(|| entry.spec().reference())
 }

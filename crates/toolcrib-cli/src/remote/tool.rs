@@ -61,7 +61,7 @@ pub(crate) fn spec_of(document: &Value) -> Option<ToolSpec> {
     if let Some(effects) = document.get("effects") {
         spec.effects = serde_json::from_value(effects.clone()).unwrap_or_default();
     }
-    let asks = document.get("asks").and_then(Value::as_str);
+    let asks = document.pointer("/shown/asks").and_then(Value::as_str);
     spec.asks = asks.map(str::to_owned);
     if let Some(Value::Array(examples)) = document.get("examples") {
         spec.examples.clone_from(examples);

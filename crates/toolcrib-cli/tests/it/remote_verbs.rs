@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Ran, Test};
 use crate::remote::{Serving, comparable};
+use crate::upstream::SERVER;
 
 const WEATHER: &str = r#"{
     "slug": "weather", "version": "v1", "displayName": "Weather", "description": "Fetch the weather", "type": "http", "tags": ["read"],
@@ -27,7 +28,22 @@ fn scene() -> Test {
     test.run(&["bundle", "new", "empty", "--disabled"]).exits(0);
     test.run(&["run", "read_file", "path=a.txt", "--call-id", "known"])
         .exits(0);
+    let add = ["upstream", "add", "fake", "--yes", "--allow", "echo", "--"];
+    test.run(&[&add[..], &["python3", SERVER, "plain"]].concat())
+        .exits(0);
+    damage_in_the_bin(&test, "wreck");
     test
+}
+
+/// Makes a bundle, puts it in the bin, and has its own file lose its end there.
+fn damage_in_the_bin(test: &Test, slug: &str) {
+    let made = test.run(&["bundle", "new", slug, "--json"]).exits(0).json();
+    test.run(&["bundle", "rm", slug, "--yes"]).exits(0);
+    let id = made["bundleID"].as_str().unwrap();
+    let file = test.home().join(format!("bundles/{id}/bundle.json"));
+    let text = std::fs::read_to_string(&file).unwrap();
+    let end = text.rfind('}').unwrap();
+    std::fs::write(&file, &text[..end]).unwrap();
 }
 
 /// Verbs that change nothing.
@@ -58,6 +74,20 @@ const LOOKING: &[&[&str]] = &[
     &["bundle", "show", "acme", "--json"],
     &["bundle", "show", "core"],
     &["bundle", "show", "nobody"],
+    &["bundle", "list", "--all", "--json"],
+    &["bundle", "list", "--all", "--plain"],
+    &["bundle", "show", "empty"],
+    &["bundle", "show", "fake"],
+    &["bundle", "show", "fake", "--json"],
+    &["bundle", "show", "wreck"],
+    &["bundle", "show", "wreck", "--json"],
+    &["list", "--bundle", "fake"],
+    &["list", "--bundle", "empty"],
+    &["list", "--bundle", "wreck", "--all"],
+    &["upstream", "list"],
+    &["upstream", "list", "--json"],
+    &["upstream", "show", "fake"],
+    &["upstream", "show", "nobody"],
     &["calls", "list"],
     &["calls", "list", "--json", "-n", "1"],
     &["calls", "show", "known"],
@@ -129,11 +159,11 @@ fn what_changes_things_changes_them_in_the_server() {
     test.run(&["bundle", "show", "copy", "--json"]).exits(0);
     there(&["rm", "acme/weather", "--yes"])
         .exits(0)
-        .says("is gone");
+        .says("removed `acme/weather@v1`");
     test.run(&["show", "acme/weather"]).exits(3);
     there(&["bundle", "rm", "acme", "--yes"])
         .exits(0)
-        .says("in the bin");
+        .prints("acme is in the bin\n");
     there(&["bundle", "restore", "acme"]).exits(0);
     there(&["bundle", "new", "fresh"]).exits(0);
     test.run(&["bundle", "show", "fresh"]).exits(0);

@@ -13,6 +13,9 @@ pub enum NoAnswer {
     /// Nobody can be asked.
     #[error("{0}")]
     Unavailable(String),
+    /// The caller asked that nobody is asked: who called knows better why.
+    #[error("{0}")]
+    NotAsked(String),
     /// Nobody answered in time.
     #[error("nobody answered in time")]
     Expired,

@@ -327,6 +327,13 @@ pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolEr
             ErrorCode::ApprovalUnavailable,
             format!("{needs}, but {why}"),
         ),
+        // In fields, too: the front end that called has words of its own for it.
+        NoAnswer::NotAsked(why) => {
+            let message = format!("{needs}, but {why}");
+            ToolError::new(ErrorCode::ApprovalUnavailable, message)
+                .with_detail("reason", "not-asked")
+                .with_detail("why", why.as_str())
+        }
         NoAnswer::Expired => ToolError::new(
             ErrorCode::ApprovalExpired,
             format!("{needs}, and nobody answered in time"),

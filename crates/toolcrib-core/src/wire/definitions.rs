@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::UnknownChoice;
@@ -110,7 +110,7 @@ pub struct Definition {
 }
 
 /// The definitions of several tools.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Definitions {
     /// The definitions, in the order of the specs.
@@ -122,7 +122,7 @@ pub struct Definitions {
 }
 
 /// Something a definition could not say.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Loss {
     /// The tool's wire name.
@@ -134,7 +134,7 @@ pub struct Loss {
 }
 
 /// A tool that is not in the list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Dropped {
     /// The tool's wire name.

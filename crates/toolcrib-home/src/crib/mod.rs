@@ -58,9 +58,10 @@ pub use discovery::{Discovery, Offer, OfferBounds, tools_reference};
 pub use finder::{Found, SearchPage, SearchRequest};
 pub use listing::{BundlePage, BundleQuery, DEFAULT_PAGE, MAX_PAGE, ToolPage, ToolQuery};
 pub use shown::{
-    Arrival, BundleRow, ChangedField, CheckedText, ComparedTool, ComparisonShown, ImportShown,
-    LimitsShown, NameContest, ProblemRow, RanCommand, RuleRow, RulesTest, Runs, SecretRow,
-    ToldSecret, ToolRow, moved,
+    Arrival, BundleRow, ChangeShown, ChangedField, CheckedText, ComparedShown, ComparedTool,
+    ComparisonShown, DamagedTool, ImportShown, LimitsShown, ListQuery, ListedTool, NameContest,
+    ParameterShown, ProblemRow, RanCommand, ReachShown, RuleRow, RulesTest, Runs, SecretRow,
+    SecretShown, ToldSecret, ToolList, ToolRow, ToolShown, moved,
 };
 pub use stats::{CallStats, Durations, LogStats, Stats, StoreStats, ToolStats};
 pub use upkeep::HomeProblem;

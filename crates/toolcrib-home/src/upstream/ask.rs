@@ -108,7 +108,11 @@ impl Asking {
                 .with_detail("question", question.params.clone())
         };
         let Some(elicitor) = self.cx.elicitor() else {
-            return Err(failed("nobody can be asked here"));
+            // In fields, too: a front end may know who can be.
+            let why = "nobody can be asked here";
+            return Err(failed(why)
+                .with_detail("reason", "nobody-to-ask")
+                .with_detail("why", why));
         };
         let _wait = self.cx.wait_for_person();
         let asking = tokio::time::timeout(TO_ANSWER, elicitor.elicit(question.clone()));

@@ -61,6 +61,11 @@ impl Ask {
         Ask::new(Method::PATCH, path).json(body)
     }
 
+    /// `PUT` with JSON.
+    pub fn put(path: impl Into<String>, body: &Value) -> Self {
+        Ask::new(Method::PUT, path).json(body)
+    }
+
     /// Only if what is there is still what this digest stands for.
     pub fn if_match(self, digest: &str) -> Result<Self, ClientError> {
         let value = HeaderValue::try_from(format!("\"{digest}\""));
@@ -156,7 +161,7 @@ impl Client {
 
     /// `PUT`s JSON and reads JSON.
     pub async fn put(&self, path: &str, body: &Value) -> Result<Value, ClientError> {
-        self.json(Ask::new(Method::PUT, path).json(body)).await
+        self.json(Ask::put(path, body)).await
     }
 
     /// `PATCH`es with JSON and reads JSON.

@@ -3,11 +3,13 @@
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use toolcrib::crib::{BundleRow, Candidate, ComparisonShown, ImportShown, NameContest};
 use toolcrib::store::StoreError;
 use toolcrib::store::archive::{self, Archive, MAX_ARCHIVE_BYTES};
 use toolcrib::{Crib, Slug, ToolError};
 
+use super::bundles::seen;
 use super::work::{blocking, bundle_of, refuse_own, refused, shown};
 use crate::api::{Answer, Asked, Body, Refusal, Route, Who, param};
 
@@ -29,6 +31,20 @@ struct Review {
     names: Vec<NameContest>,
     /// What all of it is known by; as `If-Match`, it has `PATCH` switch on what was shown here and nothing else.
     digest: String,
+}
+
+/// What came of taking an archive in, or would.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Import {
+    #[serde(flatten)]
+    shown: ImportShown,
+    /// What would be replaced; as `If-Match`, it has the import replace what was compared here and nothing else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    /// Why it would not be taken in, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    refusal: Option<ToolError>,
 }
 
 /// The routes of this topic.
@@ -68,9 +84,17 @@ pub(crate) fn routes() -> Vec<Route> {
         .param(param::query_text("slug", "Another slug for it; then it is a copy with ids of its own."))
         .param(param::query_flag("update", "Whether it may replace the bundle of its id."))
         .param(param::query_flag("dryRun", "Whether only to say what would come of it."))
+        .param(param::query_flag(
+            "refusal",
+            "With `dryRun`: whether to say in `refusal` why it would not be taken in, rather than to refuse.",
+        ))
+        .param(param::header(
+            "If-Match",
+            "With `update`: the `digest` of the dry run, in quotes. What is replaced is what was compared there, or nothing.",
+        ))
         .takes_zip(MAX_ARCHIVE_BYTES as u64)
-        .answers::<ImportShown>(201, "It was taken in as a new bundle.")
-        .answers::<ImportShown>(200, "It has replaced the one that was here; or what would come of it.")
+        .answers::<Import>(201, "It was taken in as a new bundle.")
+        .answers::<Import>(200, "It has replaced the one that was here; or what would come of it.")
         .refuses(403, "It is called like one of Toolcrib's own.")
         .refuses(409, "A bundle of its id or slug is here."),
         Route::new(
@@ -139,17 +163,37 @@ fn import(crib: &Crib, asked: &Asked) -> Answer {
     let arrival = crib
         .arrival(read(crib, asked)?, slug, update)
         .map_err(|error| refused(crib, error))?;
-    arrival.check(crib).map_err(not_taken)?;
-    let document = arrival.shown();
+    let checked = arrival.check(crib);
+    let document = arrival.shown(crib);
+    let digest = arrival.replaces();
     if dry_run {
-        return Ok(shown(crib, StatusCode::OK, &document));
+        let refusal = match asked.query.flag("refusal")? {
+            true => checked.err().map(told_apart),
+            false => checked.map_err(not_taken).map(|()| None)?,
+        };
+        let import = Import {
+            shown: document,
+            digest: digest.map(|digest| digest.to_string()),
+            refusal,
+        };
+        return Ok(shown(crib, StatusCode::OK, &import));
+    }
+    checked.map_err(not_taken)?;
+    if seen(asked)?.is_some_and(|seen| digest != Some(seen)) {
+        let slug = document.comparison.bundle.slug;
+        return Err(refused(crib, StoreError::BundleChanged { slug }));
     }
     let status = match arrival.is_update() {
         true => StatusCode::OK,
         false => StatusCode::CREATED,
     };
     let stored = crib.take_in(arrival).map_err(not_taken)?;
-    Ok(shown(crib, status, &document.taken_in(&stored)))
+    let import = Import {
+        shown: document.taken_in(&stored),
+        digest: None,
+        refusal: None,
+    };
+    Ok(shown(crib, status, &import))
 }
 
 fn review(crib: &Crib, asked: &Asked) -> Answer {
@@ -171,7 +215,7 @@ fn review(crib: &Crib, asked: &Asked) -> Answer {
     });
     let contests = crib.contests(&contents.bundle, candidates);
     let review = Review {
-        comparison: ComparisonShown::of(&comparison, None, &contents),
+        comparison: crib.compared(&comparison, None, &contents),
         names: contests.iter().map(NameContest::from).collect(),
         digest: whole.digest().to_string(),
     };
@@ -188,7 +232,7 @@ fn diff(crib: &Crib, asked: &Asked) -> Answer {
         crib.check_manifest(tool)
     });
     let difference = Difference {
-        comparison: ComparisonShown::of(&comparison, Some(&old), &archive.contents),
+        comparison: crib.compared(&comparison, Some(&old), &archive.contents),
         notes: archive.notes,
     };
     Ok(shown(crib, StatusCode::OK, &difference))
@@ -204,15 +248,34 @@ fn read(crib: &Crib, asked: &Asked) -> Result<Archive, Refusal> {
 
 /// Why an archive is not taken in, with what to ask for instead.
 fn not_taken(error: StoreError) -> Refusal {
-    let hint = match &error {
-        StoreError::BundleTaken { .. } => {
-            "; `?update=true` replaces it, `?slug=NEW` takes a copy in beside it"
-        }
-        StoreError::SlugTaken { .. } | StoreError::ReadOnly { .. } => {
-            "; `?slug=NEW` takes it in under another name"
-        }
-        _ => "",
+    let hint = match reason(&error) {
+        Some(BUNDLE_TAKEN) => "; `?update=true` replaces it, `?slug=NEW` takes a copy in beside it",
+        Some(_) => "; `?slug=NEW` takes it in under another name",
+        None => return ToolError::from(error).into(),
     };
+    let reason = reason(&error).unwrap_or_default();
     let error = ToolError::from(error);
-    Refusal::new(error.code(), format!("{}{hint}", error.message()))
+    ToolError::new(error.code(), format!("{}{hint}", error.message()))
+        .with_detail("reason", reason)
+        .into()
+}
+
+const BUNDLE_TAKEN: &str = "bundle-taken";
+const SLUG_TAKEN: &str = "slug-taken";
+
+/// A word for what can be done something about.
+fn reason(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::BundleTaken { .. } => Some(BUNDLE_TAKEN),
+        StoreError::SlugTaken { .. } | StoreError::ReadOnly { .. } => Some(SLUG_TAKEN),
+        _ => None,
+    }
+}
+
+/// A refusal of the store, with such a word in `details.reason`.
+fn told_apart(error: StoreError) -> ToolError {
+    match reason(&error) {
+        Some(reason) => ToolError::from(error).with_detail("reason", reason),
+        None => error.into(),
+    }
 }

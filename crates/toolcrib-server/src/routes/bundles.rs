@@ -222,7 +222,7 @@ fn patch(crib: &Crib, asked: &Asked) -> Answer {
 }
 
 /// What whoever switches a bundle on has seen of it, if they say so.
-fn seen(asked: &Asked) -> Result<Option<BundleDigest>, Refusal> {
+pub(super) fn seen(asked: &Asked) -> Result<Option<BundleDigest>, Refusal> {
     let mut said = asked.headers.get_all(http::header::IF_MATCH).iter();
     let (Some(value), more) = (said.next(), said.next()) else {
         return Ok(None);

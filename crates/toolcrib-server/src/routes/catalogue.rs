@@ -67,7 +67,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .param(param::path(
             "provider",
-            "Whose format: `openai`, `openai-functions`, `openai-responses`, `anthropic`, `gemini`, `ollama` or `mcp`.",
+            "Whose format: `openai`, `openai-functions`, `openai-responses`, `anthropic`, `gemini`, `ollama` or `mcp`; or `plain`: names, descriptions and schemas as they are.",
         ))
         .param(param::query_text("bundle", "Only tools of this bundle, by id or slug."))
         .param(param::query_list(
@@ -97,6 +97,13 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 fn definitions_for(crib: &Crib, asked: &Asked) -> Answer {
+    if asked.path.get("provider") == PLAIN {
+        let made = Definitions {
+            tools: specs(crib, asked)?.iter().map(|spec| plain(spec)).collect(),
+            ..Definitions::default()
+        };
+        return Ok(shown(crib, StatusCode::OK, &made));
+    }
     let provider: Provider = asked.path.get("provider").parse().map_err(|error| {
         Refusal::new(
             ErrorCode::NotFound,
@@ -113,6 +120,17 @@ fn definitions_for(crib: &Crib, asked: &Asked) -> Answer {
     let options = DefinitionOptions { strict };
     let made = definitions(specs.iter().map(AsRef::as_ref), provider, &options);
     Ok(shown(crib, StatusCode::OK, &made))
+}
+
+/// The format of no provider: names and schemas as they are.
+const PLAIN: &str = "plain";
+
+fn plain(spec: &ToolSpec) -> Value {
+    let mut tool = json!({"name": spec.name, "description": spec.description, "inputSchema": spec.input_schema.as_value()});
+    if let Some(schema) = &spec.output_schema {
+        tool["outputSchema"] = schema.as_value().clone();
+    }
+    tool
 }
 
 /// The tools that were asked for.

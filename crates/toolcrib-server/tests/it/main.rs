@@ -13,6 +13,7 @@ mod grants;
 mod harness;
 mod health;
 mod hosts;
+mod in_process;
 mod kernel;
 mod listen;
 mod lists;

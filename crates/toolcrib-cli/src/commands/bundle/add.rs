@@ -6,33 +6,36 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::crib::BundleView;
+use toolcrib::crib::{BundleRow, ToolList, ToolRow};
 use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::text::{self, visible};
 use toolcrib::source::{self, FileKind, draft};
-use toolcrib::{BundleId, Crib, ErrorCode, ToolError, ToolManifest, Version};
+use toolcrib::{ErrorCode, ToolError, ToolManifest, Version};
+use toolcrib_server::client::{Ask, ClientError};
 
-use crate::args::{BundleAddArgs, Global};
-use crate::commands::names::Before;
-use crate::commands::{Done, open, stored, tool_file};
+use super::{find, path_of_id};
+use crate::args::BundleAddArgs;
+use crate::backend::Backend;
+use crate::commands::list::tools_at;
+use crate::commands::names::{Holders, name_of};
+use crate::commands::show::Looked;
+use crate::commands::{Done, stored, tool_file, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn add(args: &BundleAddArgs, global: &Global, output: &Output) -> Done {
+pub(super) fn add(
+    args: &BundleAddArgs,
+    backend: impl FnOnce() -> Result<Backend, CliError>,
+    output: &Output,
+) -> Done {
     let version = version(args)?;
-    let crib = open(global, output)?;
-    let view = crib.bundle(&args.bundle)?;
-    stored::refuse_own(&view)?;
-    stored::refuse_closed(&view)?;
-    let tools = read_all(
-        args,
-        version.as_ref(),
-        view.bundle.bundle_id,
-        Some(&crib),
-        output,
-    )?;
-    refuse_taken(&tools, &view, &crib)?;
-    put(tools, &view, &crib, output)
+    let backend = &backend()?;
+    let bundle = find(&args.bundle, backend)?;
+    stored::refuse_own(&bundle)?;
+    stored::refuse_closed(&bundle)?;
+    let tools = read_all(args, version.as_ref(), &bundle, backend, output)?;
+    refuse_taken(&tools, &bundle, backend)?;
+    put(&tools, &bundle, backend, output)
 }
 
 /// The version that all of them get, if one was named.
@@ -45,28 +48,19 @@ fn version(args: &BundleAddArgs) -> Result<Option<Version>, CliError> {
     })
 }
 
-/// The tools of the files for a bundle that is elsewhere, which has the last word on them.
-pub(in crate::commands) fn drafts(
-    args: &BundleAddArgs,
-    bundle: BundleId,
-    output: &Output,
-) -> Result<Vec<(String, ToolManifest)>, CliError> {
-    read_all(args, version(args)?.as_ref(), bundle, None, output)
-}
-
-/// Reads and checks every file, here beside the tools that there are.
+/// Reads and checks every file, here beside the tools that there are. A server has the last word on them.
 fn read_all(
     args: &BundleAddArgs,
     version: Option<&Version>,
-    bundle: BundleId,
-    crib: Option<&Crib>,
+    bundle: &BundleRow,
+    backend: &Backend,
     output: &Output,
 ) -> Result<Vec<(String, ToolManifest)>, CliError> {
     let mut tools = Vec::new();
     let mut wrong: Vec<Value> = Vec::new();
     for path in &args.files {
         let file = read(path)?;
-        let mut draft = draft(file.kind, &file.bytes, &file.stem, bundle);
+        let mut draft = draft(file.kind, &file.bytes, &file.stem, bundle.bundle_id);
         if let (Some(manifest), Some(version)) = (&mut draft.manifest, version) {
             manifest.version = version.clone();
         }
@@ -74,7 +68,7 @@ fn read_all(
         tool_file::print_problems(&file.shown, &text, &draft.problems, output);
         let mut problems = draft.problems;
         if let Some(manifest) = draft.manifest {
-            if let Some(crib) = crib {
+            if let Some(crib) = backend.crib() {
                 let more = crib.further_problems(&manifest, &problems);
                 stored::print_problems(&file.shown, &text, &manifest, &more, output);
                 problems.extend(more);
@@ -153,23 +147,23 @@ fn is_error(problem: &Problem) -> bool {
 /// Nothing is put where something would be refused. Another process may still be faster; then the store refuses.
 fn refuse_taken(
     tools: &[(String, ToolManifest)],
-    view: &BundleView,
-    crib: &Crib,
+    bundle: &BundleRow,
+    backend: &Backend,
 ) -> Result<(), CliError> {
-    let bundle = &view.bundle.slug;
-    let there = crib.store().tools(view.bundle.bundle_id);
+    let id = bundle.bundle_id.to_string();
+    let there: ToolList = backend.get_as(&tools_at(&[("bundle", &id)]))?;
     for (index, (shown, tool)) in tools.iter().enumerate() {
         let same = |other: &ToolManifest| other.slug == tool.slug && other.version == tool.version;
-        let reference = format!("{bundle}/{}@{}", tool.slug, tool.version);
+        let reference = reference(bundle, tool);
         if let Some((first, _)) = tools[..index].iter().find(|(_, other)| same(other)) {
             return Err(CliError::usage(format!(
                 "`{first}` and `{shown}` are both `{reference}`; nothing was put"
             ))
             .with_hint("write another `slug` or `version` in one of them"));
         }
-        let key =
-            |key: &toolcrib::store::ToolKey| key.slug == tool.slug && key.version == tool.version;
-        if there.iter().any(|record| key(&record.key)) {
+        let is_it =
+            |row: &ToolRow| row.slug == tool.slug.as_str() && row.version == tool.version.as_str();
+        if there.tools.iter().any(|listed| is_it(&listed.row)) {
             let message = format!("`{reference}` exists already, and is left as it is");
             let hint = format!(
                 "`--version V` puts it beside, `toolcrib edit {reference}` changes what is there"
@@ -182,47 +176,62 @@ fn refuse_taken(
     Ok(())
 }
 
+fn reference(bundle: &BundleRow, tool: &ToolManifest) -> String {
+    format!("{}/{}@{}", bundle.slug, tool.slug, tool.version)
+}
+
 fn put(
-    tools: Vec<(String, ToolManifest)>,
-    view: &BundleView,
-    crib: &Crib,
+    tools: &[(String, ToolManifest)],
+    bundle: &BundleRow,
+    backend: &Backend,
     output: &Output,
 ) -> Done {
-    let bundle = &view.bundle.slug;
-    let coming = tools.iter().map(|(_, tool)| tool);
-    let before = Before::of(view.bundle.bundle_id, coming, crib);
+    let names = tools.iter().map(|(_, tool)| name_of(tool));
+    let before = Holders::of(names, backend)?;
     let mut done: Vec<String> = Vec::new();
+    let mut documents = Vec::new();
     for (shown, tool) in tools {
-        let reference = format!("{bundle}/{}@{}", tool.slug, tool.version);
-        if let Err(error) = crib.put_tool(tool) {
-            let before = match done.is_empty() {
-                true => "nothing was put".to_owned(),
-                false => format!("before it, {} put", are(&done)),
-            };
-            let message = format!("`{shown}`: {}; {before}", error.message());
-            return Err(ToolError::new(error.code(), message)
-                .with_detail("put", done)
-                .into());
+        let mut body = json!(tool);
+        // Times are the store's.
+        for key in ["createdAt", "modifiedAt"] {
+            if let Some(fields) = body.as_object_mut() {
+                fields.shift_remove(key);
+            }
         }
-        done.push(reference);
+        let path = format!(
+            "{}/tools/{}/version/{}",
+            path_of_id(bundle.bundle_id),
+            Ask::encoded(tool.slug.as_str()),
+            Ask::encoded(tool.version.as_str())
+        );
+        match backend.wait_raw(backend.client.put(&path, &body)) {
+            Ok(document) => documents.push(document),
+            Err(ClientError::Refused { error, .. }) => {
+                let before = match done.is_empty() {
+                    true => "nothing was put".to_owned(),
+                    false => format!("before it, {} put", are(&done)),
+                };
+                let message = format!("`{shown}`: {}; {before}", error.message());
+                return Err(ToolError::new(error.code(), message)
+                    .with_detail("put", done)
+                    .into());
+            }
+            Err(error) => return Err(backend.failed(&error)),
+        }
+        done.push(reference(bundle, tool));
     }
     if output.json() {
-        let mut documents = Vec::new();
-        for reference in &done {
-            let entry = crib.registry().find(reference)?;
-            documents.push(crib.tool_document(&entry)?);
-        }
         output.document(&documents);
         return Ok(ExitCode::SUCCESS);
     }
     for reference in &done {
         output.line(&format!("put {}", visible(reference)));
     }
-    before.say(crib, output);
+    before.warn(&before.now(backend)?, output);
     if let [reference] = done.as_slice() {
-        stored::say_next(reference, crib, output);
+        stored::say_next(None, &Looked::up(reference, backend)?, output);
     } else {
-        let slug = crate::commands::word(bundle.as_str());
+        let slug = word(bundle.slug.as_str());
         let what = output.dim("how they stand");
         output.say(&format!("  toolcrib bundle show {slug}   {what}"));
     }

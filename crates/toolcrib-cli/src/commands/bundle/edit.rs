@@ -2,28 +2,22 @@
 
 use std::process::ExitCode;
 
+use toolcrib::crib::BundleRow;
 use toolcrib::store::BundleDraft;
-use toolcrib::{ErrorCode, ToolError};
 
-use super::{as_json, parse_slug, slug_refused};
+use super::{in_the_bin, parse_slug, slug_refused};
 use crate::args::{BundleEditArgs, Global};
 use crate::commands::{Done, open, stored, word};
-use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn edit(args: &BundleEditArgs, global: &Global, output: &Output) -> Done {
     let slug = args.slug.as_deref().map(parse_slug).transpose()?;
     let crib = open(global, output)?;
     let view = crib.bundle(&args.bundle)?;
-    stored::refuse_own(&view)?;
+    stored::refuse_own(&BundleRow::from(&view))?;
     let old = view.bundle;
     if old.soft_deleted_at.is_some() {
-        let message = format!("the bundle `{}` is in the bin", old.slug);
-        let hint = format!(
-            "`toolcrib bundle restore {}` takes it out",
-            word(old.slug.as_str())
-        );
-        return Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint));
+        return Err(in_the_bin(&old.slug));
     }
     let display_name = match (&args.name, &slug) {
         (Some(name), _) => name.clone(),
@@ -42,10 +36,10 @@ pub(super) fn edit(args: &BundleEditArgs, global: &Global, output: &Output) -> D
     };
     let slug = draft.slug.clone();
     let put = crib.put_bundle_as_switched(old.bundle_id, draft);
-    put.map_err(|error| slug_refused(error, &slug, &crib))?;
+    put.map_err(|error| slug_refused(error, &slug, |slug| crib.bundle(slug).is_ok()))?;
     let view = crib.bundle(&old.bundle_id.to_string())?;
     if output.json() {
-        output.document(&as_json(&view));
+        output.document(&BundleRow::from(&view));
         return Ok(ExitCode::SUCCESS);
     }
     let slug = word(view.bundle.slug.as_str());

@@ -6,28 +6,34 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use toolcrib::crib::BundleRow;
 use toolcrib::model::text::visible;
-use toolcrib::store::archive;
+use toolcrib::store::archive::MAX_ARCHIVE_BYTES;
 use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
-use super::{counted, given};
-use crate::args::{BundleExportArgs, Global};
-use crate::commands::{Done, bytes_in_words, open};
+use super::{counted, find, given};
+use crate::args::BundleExportArgs;
+use crate::backend::Backend;
+use crate::commands::{Done, bytes_in_words};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn export(args: &BundleExportArgs, global: &Global, output: &Output) -> Done {
+pub(super) fn export(
+    args: &BundleExportArgs,
+    backend: impl FnOnce() -> Result<Backend, CliError>,
+    output: &Output,
+) -> Done {
     refuse_stdout(args, output)?;
-    let crib = open(global, output)?;
-    let view = crib.bundle(&args.bundle)?;
-    given::refuse_own(&view)?;
-    let bundle = &view.bundle;
-    let row = json!({"slug": bundle.slug, "bundleID": bundle.bundle_id, "tools": view.tools});
-    refuse_place(args, &row)?;
-    let bytes = archive::export(crib.store(), bundle.bundle_id, crib.secrets());
-    let bytes = bytes.map_err(ToolError::from)?;
-    write_out(args, &row, &bytes, output)
+    let backend = backend()?;
+    let bundle = find(&args.bundle, &backend)?;
+    given::refuse_own(&bundle)?;
+    refuse_place(args, &bundle)?;
+    let path = format!("/api/bundles/{}/export", bundle.bundle_id);
+    let ask = Ask::get(path).max_answer(MAX_ARCHIVE_BYTES);
+    let bytes = backend.wait(backend.client.bytes(ask))?;
+    write_out(args, &bundle, &bytes, output)
 }
 
 fn is_to_stdout(args: &BundleExportArgs) -> bool {
@@ -35,10 +41,7 @@ fn is_to_stdout(args: &BundleExportArgs) -> bool {
 }
 
 /// Refuses to put an archive where it does not belong.
-pub(in crate::commands) fn refuse_stdout(
-    args: &BundleExportArgs,
-    output: &Output,
-) -> Result<(), CliError> {
+fn refuse_stdout(args: &BundleExportArgs, output: &Output) -> Result<(), CliError> {
     if is_to_stdout(args) && output.json() {
         let message = "`--json` and `-o -` both want stdout";
         return Err(CliError::usage(message).with_hint("name a file: `-o FILE`"));
@@ -50,15 +53,11 @@ pub(in crate::commands) fn refuse_stdout(
     Ok(())
 }
 
-fn text<'a>(row: &'a Value, key: &str) -> &'a str {
-    row.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// Where the archive of a bundle goes, and what becomes of a file there.
-fn place(args: &BundleExportArgs, row: &Value) -> (PathBuf, Overwrite) {
+fn place(args: &BundleExportArgs, bundle: &BundleRow) -> (PathBuf, Overwrite) {
     let file = match &args.output {
         Some(file) => file.clone(),
-        None => default_name(text(row, "slug"), text(row, "bundleID")),
+        None => default_name(bundle.slug.as_str(), &bundle.bundle_id.to_string()),
     };
     let overwrite = match args.force {
         true => Overwrite::Yes,
@@ -68,47 +67,36 @@ fn place(args: &BundleExportArgs, row: &Value) -> (PathBuf, Overwrite) {
 }
 
 /// Refuses a place that cannot be written to, before anything is packed.
-pub(in crate::commands) fn refuse_place(
-    args: &BundleExportArgs,
-    row: &Value,
-) -> Result<(), CliError> {
-    let (file, overwrite) = place(args, row);
+fn refuse_place(args: &BundleExportArgs, bundle: &BundleRow) -> Result<(), CliError> {
+    let (file, overwrite) = place(args, bundle);
     match is_to_stdout(args) {
         true => Ok(()),
         false => refuse_target(&file, overwrite),
     }
 }
 
-/// Writes an archive of a bundle (`{slug, bundleID, tools}`) where it was asked for, and says so.
-pub(in crate::commands) fn write_out(
-    args: &BundleExportArgs,
-    row: &Value,
-    bytes: &[u8],
-    output: &Output,
-) -> Done {
+/// Writes an archive of a bundle where it was asked for, and says so.
+fn write_out(args: &BundleExportArgs, bundle: &BundleRow, bytes: &[u8], output: &Output) -> Done {
     if is_to_stdout(args) {
         output.bytes(bytes);
         return Ok(ExitCode::SUCCESS);
     }
-    let (file, overwrite) = place(args, row);
+    let (file, overwrite) = place(args, bundle);
     write(&file, bytes, overwrite)?;
     let shown = file.display().to_string();
     if output.json() {
         output.document(&json!({
-            "bundleID": row["bundleID"], "slug": row["slug"], "file": shown, "bytes": bytes.len(),
-            "tools": row["tools"],
+            "bundleID": bundle.bundle_id, "slug": bundle.slug, "file": shown, "bytes": bytes.len(),
+            "tools": bundle.tools,
         }));
         return Ok(ExitCode::SUCCESS);
     }
     output.line(&visible(&shown));
-    let tools = row["tools"]
-        .as_u64()
-        .and_then(|tools| usize::try_from(tools).ok());
     let (tools, size) = (
-        counted(tools.unwrap_or_default(), "tool"),
+        counted(bundle.tools, "tool"),
         bytes_in_words(bytes.len() as u64),
     );
-    let slug = visible(text(row, "slug"));
+    let slug = visible(bundle.slug.as_str());
     output.say(&format!(
         "`{slug}` with {tools}, {size}; no value of a kept secret is in it"
     ));

@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::crib::{BundleKind, BundleRow};
 use toolcrib::model::names::Slug;
 use toolcrib::model::text::visible;
 use toolcrib::store::archive::{Archive, Contents, MAX_ARCHIVE_BYTES, contents};
@@ -32,7 +32,7 @@ impl Given {
                 false => error,
             }
         })?;
-        refuse_own(&view)?;
+        refuse_own(&BundleRow::from(&view))?;
         let contents = contents(crib.store(), view.bundle.bundle_id).map_err(ToolError::from)?;
         Ok(Given::Here(contents))
     }
@@ -54,8 +54,8 @@ impl Given {
 }
 
 /// Refuses bundles that are not the store's: their tools are compiled in, or are files.
-pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
-    let (what, hint) = match view.kind {
+pub(super) fn refuse_own(bundle: &BundleRow) -> Result<(), CliError> {
+    let (what, hint) = match bundle.kind {
         BundleKind::Store => return Ok(()),
         BundleKind::BuiltIn => (
             "has the built-in tools, which every Toolcrib has",
@@ -70,14 +70,18 @@ pub(super) fn refuse_own(view: &BundleView) -> Result<(), CliError> {
             "`toolcrib upstream show NAME` says how it is reached",
         ),
     };
-    let message = format!("`{}` {what}: there is no archive of it", view.bundle.slug);
+    let message = format!("`{}` {what}: there is no archive of it", bundle.slug);
     Err(CliError::from(ToolError::new(ErrorCode::ReadOnly, message)).with_hint(hint))
 }
 
 /// Reads an archive from a file, or with `-` from stdin.
-pub(super) fn read_archive(file: &Path) -> Result<Archive, CliError> {
-    let bytes = read_bytes(file)?;
-    let archive = Archive::read(&bytes).map_err(|error| {
+fn read_archive(file: &Path) -> Result<Archive, CliError> {
+    archive_of(&read_bytes(file)?)
+}
+
+/// The archive that these bytes are.
+pub(super) fn archive_of(bytes: &[u8]) -> Result<Archive, CliError> {
+    let archive = Archive::read(bytes).map_err(|error| {
         let error = ToolError::from(error);
         let hint = "ask whoever made it for another one";
         match error.code() {
@@ -89,7 +93,7 @@ pub(super) fn read_archive(file: &Path) -> Result<Archive, CliError> {
 }
 
 /// The bytes of an archive in a file, or with `-` in stdin; never more of them than an archive may have.
-pub(in crate::commands) fn read_bytes(file: &Path) -> Result<Vec<u8>, CliError> {
+pub(super) fn read_bytes(file: &Path) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let most = MAX_ARCHIVE_BYTES as u64 + 1;
     let read = if file == Path::new("-") {

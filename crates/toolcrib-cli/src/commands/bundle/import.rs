@@ -2,56 +2,79 @@
 
 use std::process::ExitCode;
 
-use toolcrib::crib::{Contest, ImportShown};
+use serde::Deserialize;
+use toolcrib::crib::{ImportShown, ToolList};
 use toolcrib::model::names::Slug;
 use toolcrib::model::text::{self, visible};
 use toolcrib::spec::manifest::Bundle;
-use toolcrib::store::StoreError;
-use toolcrib::store::archive::{Archive, Comparison, Contents};
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::{Ask, ClientError};
 
-use super::{comparison, given, imported_at};
+use super::{comparison, given, imported_at, print};
 use crate::args::{BundleImportArgs, Global};
+use crate::backend::Backend;
 use crate::commands::confirm::confirmed;
-use crate::commands::names::{self, Before};
+use crate::commands::list::tools_at;
+use crate::commands::names::{self, Holders};
 use crate::commands::trust::labelled;
-use crate::commands::{Done, open, word};
+use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) -> Done {
+/// What came of taking an archive in, or would.
+#[derive(Deserialize)]
+struct Import {
+    #[serde(flatten)]
+    shown: ImportShown,
+    digest: Option<String>,
+    refusal: Option<ToolError>,
+}
+
+pub(super) fn import(
+    args: &BundleImportArgs,
+    backend: impl FnOnce() -> Result<Backend, CliError>,
+    global: &Global,
+    output: &Output,
+) -> Done {
     let slug = args.slug.as_deref().map(Slug::parse).transpose();
-    let slug = slug.map_err(|error| {
+    slug.map_err(|error| {
         let slug = args.slug.as_deref().unwrap_or_default();
         CliError::usage(format!("`{}` is no slug: {error}", visible(slug)))
     })?;
-    let crib = open(global, output)?;
-    let archive = given::read_archive(&args.file)?;
-    let arrival = crib.arrival(archive, slug, args.update)?;
-    let old = arrival.old.as_ref();
-    let shown = Shown {
-        archive: &arrival.archive,
-        old,
-        is_update: args.update,
-        comparison: &arrival.comparison,
-        contests: &arrival.contests,
+    let backend = &backend()?;
+    let bytes = given::read_bytes(&args.file)?;
+    given::archive_of(&bytes)?;
+    let mut path = format!("/api/bundles/import?update={}", args.update);
+    if let Some(slug) = &args.slug {
+        path.push_str(&format!("&slug={}", Ask::encoded(slug)));
+    }
+    let look = || -> Result<Import, CliError> {
+        let dry = format!("{path}&dryRun=true&refusal=true");
+        backend.ask(Ask::post_zip(dry, bytes.clone()))
     };
-    let lines = page(&shown, &crib, output);
+    let Import {
+        shown,
+        digest,
+        refusal,
+    } = look()?;
     // Who is asked has to see what about.
-    match output.json() {
-        false => lines.iter().for_each(|line| output.line(line)),
-        true if !args.yes && !args.dry_run => lines.iter().for_each(|line| output.error_line(line)),
-        true => {}
+    if !output.json() || (!args.yes && !args.dry_run) {
+        print(&page(&shown, args.update, output), output);
     }
-    arrival.check(&crib).map_err(refused)?;
-    let document = arrival.shown();
+    if let Some(error) = refusal {
+        return Err(refused(error));
+    }
     if args.dry_run {
-        return Ok(dry(&document, output));
+        match output.json() {
+            true => output.document(&for_programs(shown)),
+            false => output.say("nothing was imported: that is what would be"),
+        }
+        return Ok(ExitCode::SUCCESS);
     }
-    let question = match old {
+    let question = match &shown.comparison.against {
         Some(old) => format!(
             "replace the bundle `{}` by this one? [y/n] ",
-            visible(old.bundle.slug.as_str())
+            visible(old.slug.as_str())
         ),
         None => "import it? [y/n] ".to_owned(),
     };
@@ -59,49 +82,64 @@ pub(super) fn import(args: &BundleImportArgs, global: &Global, output: &Output) 
         let message = "nothing was imported";
         return Err(ToolError::new(ErrorCode::ApprovalDenied, message).into());
     }
-    let before = Before::of(arrival.archive.contents.bundle.bundle_id, [], &crib);
-    let stored = crib.take_in(arrival).map_err(refused)?;
+    let before = held_by(&shown, backend)?;
+    let mut take = Ask::post_zip(path.clone(), bytes.clone());
+    if let Some(digest) = &digest {
+        // What is replaced is what was shown.
+        take = take
+            .if_match(digest)
+            .map_err(|error| backend.failed(&error))?;
+    }
+    let taken: Result<Import, ClientError> = backend.wait_raw(backend.client.json_as(take));
+    let taken = taken.map_err(|error| match error.reason() {
+        // Somebody was faster. It is said in the words of a look, which name no parameters of the API.
+        Some(_) => match look() {
+            Ok(Import {
+                refusal: Some(refusal),
+                ..
+            }) => refused(refusal),
+            _ => backend.failed(&error),
+        },
+        None => backend.failed(&error),
+    })?;
+    let taken = taken.shown;
     if output.json() {
-        output.document(&document.taken_in(&stored));
+        output.document(&for_programs(taken));
         return Ok(ExitCode::SUCCESS);
     }
-    let slug = stored.bundle.slug.as_str();
+    let slug = taken.comparison.bundle.slug.as_str();
     output.say(&format!(
         "`{}` is imported and switched off; every call of its tools asks",
         visible(slug)
     ));
-    before.say(&crib, output);
+    before.warn(&before.now(backend)?, output);
     let what = output.dim("switch it on");
     output.say(&format!("  toolcrib bundle enable {}   {what}", word(slug)));
     Ok(ExitCode::SUCCESS)
 }
 
-fn dry(document: &ImportShown, output: &Output) -> ExitCode {
-    match output.json() {
-        true => output.document(document),
-        false => output.say("nothing was imported: that is what would be"),
-    }
-    ExitCode::SUCCESS
+fn for_programs(mut shown: ImportShown) -> ImportShown {
+    shown.comparison = shown.comparison.for_programs();
+    shown
 }
 
-/// What there is to see before somebody is asked.
-struct Shown<'a> {
-    archive: &'a Archive,
-    old: Option<&'a Contents>,
-    is_update: bool,
-    comparison: &'a Comparison,
-    contests: &'a [Contest],
+/// Who has the names of the tools of the bundle that is replaced.
+fn held_by(shown: &ImportShown, backend: &Backend) -> Result<Holders, CliError> {
+    let names = match &shown.comparison.against {
+        None => Vec::new(),
+        Some(old) => {
+            let id = old.bundle_id.to_string();
+            let list: ToolList = backend.get_as(&tools_at(&[("bundle", &id)]))?;
+            list.tools.into_iter().map(|tool| tool.row.name).collect()
+        }
+    };
+    Holders::of(names, backend)
 }
 
 /// What a person sees before they are asked.
-fn page(shown: &Shown<'_>, crib: &Crib, output: &Output) -> Vec<String> {
-    let Shown {
-        archive,
-        old,
-        comparison,
-        ..
-    } = shown;
-    let bundle = &archive.contents.bundle;
+fn page(shown: &ImportShown, is_update: bool, output: &Output) -> Vec<String> {
+    let comparison = &shown.comparison;
+    let bundle = &comparison.bundle;
     let mut lines = vec![output.heading(&visible(bundle.slug.as_str()))];
     if !bundle.description.is_empty() {
         let first = bundle.description.lines().next().unwrap_or_default();
@@ -111,27 +149,26 @@ fn page(shown: &Shown<'_>, crib: &Crib, output: &Output) -> Vec<String> {
         lines.extend(labelled("name", &bundle.display_name));
     }
     lines.extend(labelled("id", &bundle.bundle_id.to_string()));
-    if let Some(old) = old {
-        let slug = &old.bundle.slug;
-        let (what, line) = match (old.bundle.soft_deleted_at, shown.is_update) {
+    if let Some(old) = &comparison.against {
+        let slug = &old.slug;
+        let (what, line) = match (old.soft_deleted_at, is_update) {
             (Some(_), _) => ("here", format!("`{slug}`, in the bin")),
             (None, true) => ("replaces", format!("`{slug}`, which is here already")),
             (None, false) => ("here", format!("`{slug}`, which is left as it is")),
         };
         lines.extend(labelled(what, &line));
-        if shown.is_update {
-            lines.extend(labelled("from then", &from_then_on(&old.bundle)));
+        if is_update {
+            lines.extend(labelled("from then", &from_then_on(old)));
         }
     }
-    for note in &archive.notes {
+    for note in &shown.notes {
         lines.extend(labelled("note", note));
     }
     lines.extend(comparison::page(comparison, output));
     lines.push(String::new());
     lines.push(comparison::counts(comparison));
-    lines.extend(names::lines(shown.contests));
-    let reaches = comparison::reaches(comparison);
-    lines.extend(comparison::reach_in_words(&reaches, bundle, crib));
+    lines.extend(names::lines(&shown.names));
+    lines.extend(comparison::reach_in_words(comparison));
     lines
 }
 
@@ -141,26 +178,19 @@ fn from_then_on(old: &Bundle) -> String {
         true => "it is off, until somebody has looked at it and switches it on",
         false => "it stays off",
     };
-    match imported_at(old) {
+    match imported_at(&old.extra) {
         Some(_) => off.to_owned(),
         None => format!("{off}; it counts as imported, and every call of its tools asks"),
     }
 }
 
 /// A refusal of the store, with what to type instead.
-fn refused(error: StoreError) -> CliError {
-    let hint = match &error {
-        StoreError::BundleTaken { .. } => {
-            Some("`--update` replaces it, `--slug NEW` imports a copy beside it")
-        }
-        StoreError::SlugTaken { .. } | StoreError::ReadOnly { .. } => {
-            Some("`--slug NEW` imports it under another name")
-        }
-        _ => None,
+fn refused(error: ToolError) -> CliError {
+    let reason = error.details().and_then(|details| details.get("reason"));
+    let hint = match reason.and_then(|reason| reason.as_str()) {
+        Some("bundle-taken") => "`--update` replaces it, `--slug NEW` imports a copy beside it",
+        Some("slug-taken") => "`--slug NEW` imports it under another name",
+        _ => return error.into(),
     };
-    let error = CliError::from(ToolError::from(error));
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
+    CliError::from(ToolError::new(error.code(), error.message())).with_hint(hint)
 }

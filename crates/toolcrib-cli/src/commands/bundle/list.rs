@@ -2,31 +2,33 @@
 
 use std::process::ExitCode;
 
-use toolcrib::crib::BundleView;
+use toolcrib::crib::BundleRow;
 use toolcrib::model::text::visible;
 
-use super::{as_json, counted, from, state};
-use crate::args::{BundleListArgs, Global};
-use crate::commands::{Done, open, warn_of_store};
+use super::{all, counted, from, is_damaged, state};
+use crate::args::BundleListArgs;
+use crate::backend::Backend;
+use crate::commands::{Done, warn_of_store};
 use crate::output::Output;
 
-pub(super) fn list(args: &BundleListArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    warn_of_store(&crib, output);
-    let all = crib.bundles();
-    let (shown, hidden): (Vec<_>, Vec<_>) =
-        all.iter().partition(|view| args.all || state(view) == "on");
+pub(super) fn list(args: &BundleListArgs, backend: &Backend, output: &Output) -> Done {
+    if let Some(crib) = backend.crib() {
+        warn_of_store(crib, output);
+    }
+    let all = all(backend)?;
+    let (shown, hidden): (Vec<_>, Vec<_>) = all
+        .iter()
+        .partition(|bundle| args.all || state(bundle) == "on");
     if output.json() {
-        let documents: Vec<_> = shown.into_iter().map(as_json).collect();
-        output.document(&documents);
+        output.document(&shown);
         return Ok(ExitCode::SUCCESS);
     }
-    let rows: Vec<Vec<String>> = shown.iter().map(|view| row(view)).collect();
+    let rows: Vec<Vec<String>> = shown.iter().map(|bundle| row(bundle)).collect();
     if !rows.is_empty() || output.plain() {
         output.table(&["SLUG", "STATE", "TOOLS", "FROM", "DESCRIPTION"], &rows);
     }
     warn_of_problems(&all, output);
-    let hidden = hidden.iter().filter(|view| !view.is_damaged).count();
+    let hidden = hidden.iter().filter(|bundle| !is_damaged(bundle)).count();
     if hidden > 0 {
         let more = counted(hidden, "more bundle");
         let are = if hidden == 1 { "is" } else { "are" };
@@ -38,11 +40,11 @@ pub(super) fn list(args: &BundleListArgs, global: &Global, output: &Output) -> D
 }
 
 /// What is damaged is said to everybody: tools are missing. Once, where it is the same for several.
-fn warn_of_problems(all: &[BundleView], output: &Output) {
+fn warn_of_problems(all: &[BundleRow], output: &Output) {
     let mut problems: Vec<(&str, Vec<String>)> = Vec::new();
-    for view in all {
-        if let Some(why) = view.problem.as_deref() {
-            let name = format!("`{}`", visible(view.bundle.slug.as_str()));
+    for bundle in all {
+        if let Some(why) = bundle.problem.as_deref() {
+            let name = format!("`{}`", visible(bundle.slug.as_str()));
             match problems.iter_mut().find(|(known, _)| *known == why) {
                 Some((_, names)) => names.push(name),
                 None => problems.push((why, vec![name])),
@@ -55,8 +57,7 @@ fn warn_of_problems(all: &[BundleView], output: &Output) {
     }
 }
 
-fn row(view: &BundleView) -> Vec<String> {
-    let bundle = &view.bundle;
+fn row(bundle: &BundleRow) -> Vec<String> {
     let mark = if bundle.slug.mixes_scripts() {
         " (!)"
     } else {
@@ -64,13 +65,13 @@ fn row(view: &BundleView) -> Vec<String> {
     };
     vec![
         format!("{}{mark}", bundle.slug),
-        state(view).to_owned(),
-        match view.is_damaged {
+        state(bundle).to_owned(),
+        match is_damaged(bundle) {
             true => "-".to_owned(),
-            false => view.tools.to_string(),
+            false => bundle.tools.to_string(),
         },
-        from(view).to_owned(),
-        first_line(match (&view.problem, view.is_damaged) {
+        from(bundle).to_owned(),
+        first_line(match (&bundle.problem, is_damaged(bundle)) {
             (Some(problem), true) => problem,
             _ => &bundle.description,
         }),

@@ -2,33 +2,44 @@
 
 use std::process::ExitCode;
 
+use serde_json::json;
+use toolcrib::crib::BundleRow;
 use toolcrib::model::ids::BundleId;
 use toolcrib::model::text::visible;
-use toolcrib::store::{BundleDraft, Put};
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::{Ask, ClientError};
 
-use super::{as_json, parse_slug, slug_refused};
-use crate::args::{BundleNewArgs, Global};
-use crate::commands::{Done, open, word};
+use super::{find, parse_slug, path_of_id, slug_refused};
+use crate::args::BundleNewArgs;
+use crate::backend::Backend;
+use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn new(args: &BundleNewArgs, global: &Global, output: &Output) -> Done {
+pub(super) fn new(
+    args: &BundleNewArgs,
+    backend: impl FnOnce() -> Result<Backend, CliError>,
+    output: &Output,
+) -> Done {
     let slug = parse_slug(&args.slug)?;
-    let crib = open(global, output)?;
+    let backend = backend()?;
     let id = args.id.unwrap_or_else(BundleId::generate);
-    refuse_known(id, &crib)?;
-    let draft = BundleDraft {
-        display_name: args.name.clone().unwrap_or_else(|| slug.to_string()),
-        description: args.description.clone().unwrap_or_default(),
-        is_enabled: !args.disabled,
-        slug: slug.clone(),
-    };
-    let put = crib.put_bundle(id, draft);
-    let (Put::Created(bundle) | Put::Replaced(bundle)) =
-        put.map_err(|error| slug_refused(error, &slug, &crib))?;
+    refuse_known(id, &backend)?;
+    let body = json!({
+        "slug": slug,
+        "displayName": args.name.as_deref().unwrap_or(slug.as_str()),
+        "description": args.description.as_deref().unwrap_or_default(),
+        "isEnabled": !args.disabled,
+    });
+    let made = backend.client.json_as(Ask::put(path_of_id(id), &body));
+    let bundle: BundleRow = backend.wait_raw(made).map_err(|error| match error {
+        ClientError::Refused { error, .. } => {
+            slug_refused(*error, &slug, |slug| find(slug, &backend).is_ok())
+        }
+        error => backend.failed(&error),
+    })?;
     if output.json() {
-        output.document(&as_json(&crib.bundle(&id.to_string())?));
+        output.document(&bundle);
         return Ok(ExitCode::SUCCESS);
     }
     let shown = visible(bundle.slug.as_str());
@@ -49,11 +60,11 @@ pub(super) fn new(args: &BundleNewArgs, global: &Global, output: &Output) -> Don
 }
 
 /// A new bundle never takes the place of another: replacing is not what this verb says.
-fn refuse_known(id: BundleId, crib: &Crib) -> Result<(), CliError> {
-    let Ok(view) = crib.bundle(&id.to_string()) else {
+fn refuse_known(id: BundleId, backend: &Backend) -> Result<(), CliError> {
+    let Ok(bundle) = find(&id.to_string(), backend) else {
         return Ok(());
     };
-    let message = format!("the bundle `{}` has the id {id} already", view.bundle.slug);
+    let message = format!("the bundle `{}` has the id {id} already", bundle.slug);
     Err(CliError::from(ToolError::new(ErrorCode::Conflict, message))
         .with_hint("leave `--id` out, and it gets one of its own"))
 }

@@ -2,27 +2,35 @@
 
 use std::process::ExitCode;
 
+use toolcrib::crib::{BundleKind, BundleRow, ToolList};
 use toolcrib::model::text::visible;
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::store::StoreError;
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::{Ask, ClientError};
 
-use super::{as_json, counted};
-use crate::args::{BundleRestoreArgs, Global};
-use crate::commands::{Done, open, word};
+use super::{all, counted, find};
+use crate::args::BundleRestoreArgs;
+use crate::backend::Backend;
+use crate::commands::list::tools_at;
+use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn restore(args: &BundleRestoreArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let bundle = crib
-        .restore_bundle(&args.bundle)
-        .map_err(|error| refused(error, &args.bundle, &crib))?;
+pub(super) fn restore(args: &BundleRestoreArgs, backend: &Backend, output: &Output) -> Done {
+    let path = format!("/api/bundles/{}/restore", Ask::encoded(&args.bundle));
+    let restored = backend.client.json_as(Ask::post_nothing(path));
+    let bundle: BundleRow = backend.wait_raw(restored).map_err(|error| match error {
+        ClientError::Refused { error, .. } => refused(*error, &args.bundle, backend),
+        error => backend.failed(&error),
+    })?;
     if output.json() {
-        output.document(&as_json(&crib.bundle(&bundle.bundle_id.to_string())?));
+        output.document(&bundle);
         return Ok(ExitCode::SUCCESS);
     }
     let (shown, slug) = (visible(bundle.slug.as_str()), word(bundle.slug.as_str()));
-    let tools = crib.bundle_tools(bundle.bundle_id).len();
-    let tools = counted(tools, "tool");
+    let id = bundle.bundle_id.to_string();
+    let list: ToolList = backend.get_as(&tools_at(&[("bundle", &id)]))?;
+    let tools = counted(list.tools.len(), "tool");
     output.line(&format!("{shown} is back, with {tools}"));
     if !bundle.is_enabled {
         let what = output.dim("it is off, as it was before");
@@ -32,19 +40,25 @@ pub(super) fn restore(args: &BundleRestoreArgs, global: &Global, output: &Output
 }
 
 /// What to do where it stays in the bin.
-fn refused(error: ToolError, reference: &str, crib: &Crib) -> CliError {
-    if error.code() != ErrorCode::Conflict {
-        return error.into();
+fn refused(error: ToolError, reference: &str, backend: &Backend) -> CliError {
+    let there = find(reference, backend);
+    match (error.code(), &there) {
+        (ErrorCode::Conflict, _) => {}
+        (ErrorCode::ReadOnly, Ok(bundle)) if bundle.kind != BundleKind::Upstream => {
+            let name = bundle.slug.to_string();
+            return ToolError::from(StoreError::ReadOnly { name }).into();
+        }
+        _ => return error.into(),
     }
     let ids = error.details().and_then(|details| details.get("bundleIDs"));
     let first = ids.and_then(|ids| ids.get(0)?.as_str().map(str::to_owned));
-    let there = crib.bundle(reference).map(|view| view.bundle);
     let hint = match (first, there) {
         (Some(first), _) => format!("`toolcrib bundle restore {first}` takes out this one"),
         (None, Ok(there)) if there.soft_deleted_at.is_none() => {
-            let mut bundles = crib.bundles().into_iter().map(|view| view.bundle);
-            let in_bin =
-                bundles.any(|other| other.slug == there.slug && other.soft_deleted_at.is_some());
+            let bundles = all(backend).unwrap_or_default();
+            let in_bin = bundles
+                .iter()
+                .any(|other| other.slug == there.slug && other.soft_deleted_at.is_some());
             let slug = word(there.slug.as_str());
             match in_bin {
                 true => format!(

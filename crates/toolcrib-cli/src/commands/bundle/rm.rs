@@ -3,41 +3,46 @@
 use std::process::ExitCode;
 
 use jiff::SignedDuration;
-use toolcrib::crib::{BundleKind, BundleView};
+use toolcrib::crib::{BundleKind, BundleRow, ToolList};
 use toolcrib::model::text::visible;
 use toolcrib::{ErrorCode, ToolError};
 
-use super::{as_json, counted};
+use super::{counted, find, path_of_id};
 use crate::args::{BundleRmArgs, Global};
+use crate::backend::Backend;
 use crate::commands::confirm::{confirmed, declined};
-use crate::commands::{Done, open, stored, word};
+use crate::commands::list::tools_at;
+use crate::commands::names::Holders;
+use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
 /// How long the store keeps an empty bundle in the bin.
 const KEPT: SignedDuration = SignedDuration::from_hours(48);
 
-pub(super) fn rm(args: &BundleRmArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let view = crib.bundle(&args.bundle)?;
-    let slug = view.bundle.slug.to_string();
-    if view.kind != BundleKind::Store {
-        return Err(own(&view));
+pub(super) fn rm(args: &BundleRmArgs, backend: &Backend, global: &Global, output: &Output) -> Done {
+    let bundle = find(&args.bundle, backend)?;
+    let slug = bundle.slug.to_string();
+    if bundle.kind != BundleKind::Store {
+        return Err(own(&bundle));
     }
-    let was_there = view.bundle.soft_deleted_at.is_some();
+    let was_there = bundle.soft_deleted_at.is_some();
     if !was_there && !args.yes {
-        let tools = counted(view.tools, "tool");
+        let tools = counted(bundle.tools, "tool");
         let shown = visible(&slug);
         let question = format!("put the bundle `{shown}` with {tools} in the bin? [y/n] ");
         if !confirmed(&question, global, output)? {
             return Err(declined("the bundle stays where it is"));
         }
     }
-    let names = stored::Names::of(&crib.bundle_tools(view.bundle.bundle_id), &crib);
+    let id = bundle.bundle_id;
+    let list: ToolList = backend.get_as(&tools_at(&[("bundle", &id.to_string())]))?;
+    let before = Holders::of(list.tools.into_iter().map(|tool| tool.row.name), backend)?;
     // By its id: of two bundles with one slug, the one that was shown.
-    let bundle = crib.delete_bundle(&view.bundle.bundle_id.to_string())?;
+    backend.wait(backend.client.delete(&path_of_id(id)))?;
+    let bundle = find(&id.to_string(), backend)?;
     if output.json() {
-        output.document(&as_json(&crib.bundle(&bundle.bundle_id.to_string())?));
+        output.document(&bundle);
         return Ok(ExitCode::SUCCESS);
     }
     let verb = if was_there { "was" } else { "is" };
@@ -45,7 +50,7 @@ pub(super) fn rm(args: &BundleRmArgs, global: &Global, output: &Output) -> Done 
     let until = bundle
         .soft_deleted_at
         .and_then(|at| at.checked_add(KEPT).ok());
-    match (view.tools, until) {
+    match (bundle.tools, until) {
         (0, Some(until)) => {
             let until = until.strftime("%Y-%m-%d %H:%M UTC");
             output.say(&format!(
@@ -57,21 +62,21 @@ pub(super) fn rm(args: &BundleRmArgs, global: &Global, output: &Output) -> Done 
             output.say(&format!("it stays there as long as it has {tools}"));
         }
     }
-    let restored = match crib.bundle(&slug).map(|found| found.bundle.bundle_id) {
-        Ok(id) if id == bundle.bundle_id => word(&slug),
+    let restored = match find(&slug, backend).map(|found| found.bundle_id) {
+        Ok(found) if found == id => word(&slug),
         // Another one has the slug.
-        _ => bundle.bundle_id.to_string(),
+        _ => id.to_string(),
     };
-    names.say_changes(&crib, output);
+    before.say_changes(&before.now(backend)?, output);
     let what = output.dim("take it out again");
     output.say(&format!("  toolcrib bundle restore {restored}   {what}"));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Bundles of Toolcrib's own have a switch, and no bin.
-fn own(view: &BundleView) -> CliError {
-    let slug = &view.bundle.slug;
-    let message = match view.kind {
+fn own(bundle: &BundleRow) -> CliError {
+    let slug = &bundle.slug;
+    let message = match bundle.kind {
         BundleKind::BuiltIn => format!("`{slug}` has the built-in tools and cannot be removed"),
         BundleKind::Files | BundleKind::Store => {
             format!("`{slug}` has the tools of files and cannot be removed")

@@ -2,36 +2,42 @@
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib::crib::{BundleKind, BundleView, ToolRow};
+use toolcrib::crib::{BundleKind, BundleRow, ListedTool, ToolList, ToolRow};
 use toolcrib::model::text::visible;
-use toolcrib::registry::Entry;
+use toolcrib_server::client::Ask;
 
-use super::{as_json, find, from, imported_at, state};
-use crate::args::{BundleArgs, Global};
-use crate::commands::list::{Behind, Listing};
-use crate::commands::{Done, open, standing, warn_of_store};
+use super::{find, from, imported_at, is_damaged, state};
+use crate::args::BundleArgs;
+use crate::backend::Backend;
+use crate::commands::list::tools_at;
+use crate::commands::{Done, reason_of, reference, warn_of_store};
 use crate::output::Output;
 
-pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    warn_of_store(&crib, output);
-    let view = find(&args.bundle, &crib)?;
-    let entries = crib.bundle_tools(view.bundle.bundle_id);
-    let listing = Listing::of(&crib);
+pub(super) fn show(args: &BundleArgs, backend: &Backend, output: &Output) -> Done {
+    if let Some(crib) = backend.crib() {
+        warn_of_store(crib, output);
+    }
+    let bundle = find(&args.bundle, backend)?;
+    let id = bundle.bundle_id.to_string();
+    if is_damaged(&bundle) {
+        // There is nothing to show; who would review it is told what is wrong.
+        let path = format!("/api/bundles/{}/review", Ask::encoded(&id));
+        backend.get(&path)?;
+    }
+    let list: ToolList = backend.get_as(&tools_at(&[("bundle", &id)]))?;
     if output.json() {
-        let rows: Vec<ToolRow> = entries.iter().map(|entry| listing.row(entry)).collect();
-        let mut document = json!(as_json(&view));
+        let rows: Vec<&ToolRow> = list.tools.iter().map(|tool| &tool.row).collect();
+        let mut document = json!(bundle);
         document["contents"] = json!(rows);
         output.document(&document);
         return Ok(ExitCode::SUCCESS);
     }
-    head(&view, output);
-    if entries.is_empty() {
-        if view.kind == BundleKind::Store && state(&view) == "on" {
-            let slug = crate::commands::word(view.bundle.slug.as_str());
+    head(&bundle, output);
+    if list.tools.is_empty() {
+        if bundle.kind == BundleKind::Store && state(&bundle) == "on" {
+            let slug = crate::commands::word(bundle.slug.as_str());
             output.say(&format!(
                 "  toolcrib bundle add {slug} FILE   put a tool in it"
             ));
@@ -39,51 +45,48 @@ pub(super) fn show(args: &BundleArgs, global: &Global, output: &Output) -> Done 
         return Ok(ExitCode::SUCCESS);
     }
     output.line("");
-    let rows: Vec<Vec<String>> = entries
+    let rows: Vec<Vec<String>> = list
+        .tools
         .iter()
-        .map(|entry| {
-            let spec = entry.spec();
+        .map(|ListedTool { row, state, .. }| {
+            let first = row.description.lines().next().unwrap_or_default();
             vec![
-                spec.slug.to_string(),
-                spec.version.to_string(),
-                spec.name.to_string(),
-                listing.state(entry).to_owned(),
-                spec.description
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned(),
+                row.slug.clone(),
+                row.version.clone(),
+                row.name.clone(),
+                state.to_string(),
+                first.to_owned(),
             ]
         })
         .collect();
     output.table(&["TOOL", "VERSION", "NAME", "STATE", "DESCRIPTION"], &rows);
-    // Each reason once: a bundle that is off has the same for all of its tools.
-    let mut said = BTreeSet::new();
-    for entry in &entries {
-        let behind = || Some(Behind::of(entry, &crib)?.in_words(entry));
-        if let Some(why) = standing(entry).1.or_else(behind)
-            && said.insert(why.clone())
-        {
-            output.say(&output.dim(&visible(&reason(entry, &why))));
-        }
-        if listing.state(entry) == "shadowed"
-            && let Some(by) = crib.registry().shadower(entry)
-        {
-            let (name, by) = (entry.spec().name.as_str(), by.spec().reference());
-            let why = format!("`{name}` is `{by}`");
-            output.say(&output.dim(&visible(&reason(entry, &why))));
-        }
-    }
+    say_reasons(&list.tools, output);
     Ok(ExitCode::SUCCESS)
 }
 
-fn reason(entry: &Arc<Entry>, why: &str) -> String {
-    format!("{}: {why}", entry.spec().reference())
+/// Says why tools are not on offer. Each reason once: a bundle that is off has the same for all of its tools.
+fn say_reasons(tools: &[ListedTool], output: &Output) {
+    let say = |row: &ToolRow, why: &str| {
+        let line = format!("{}: {why}", reference(row));
+        output.say(&output.dim(&visible(&line)));
+    };
+    let mut said = BTreeSet::new();
+    for tool in tools {
+        let row = &tool.row;
+        let why = reason_of(&row.availability).or_else(|| tool.behind.clone());
+        if let Some(why) = why
+            && said.insert(why.clone())
+        {
+            say(row, &why);
+        }
+        if let (true, Some(by)) = (tool.state == "shadowed", &row.shadowed_by) {
+            say(row, &format!("`{}` is `{by}`", row.name));
+        }
+    }
 }
 
-fn head(view: &BundleView, output: &Output) {
-    let bundle = &view.bundle;
-    let painted = match state(view) {
+fn head(bundle: &BundleRow, output: &Output) {
+    let painted = match state(bundle) {
         "on" => output.good("on"),
         word => output.doubtful(word),
     };
@@ -96,7 +99,7 @@ fn head(view: &BundleView, output: &Output) {
     let field = |name: &str, value: &str| {
         output.line(&format!("{name:<10}{}", visible(value).replace('\n', " ")));
     };
-    if let Some(problem) = &view.problem {
+    if let Some(problem) = &bundle.problem {
         field("problem", problem);
     }
     if bundle.slug.mixes_scripts() {
@@ -109,13 +112,15 @@ fn head(view: &BundleView, output: &Output) {
         field("name", &bundle.display_name);
     }
     field("id", &bundle.bundle_id.to_string());
-    field("from", from(view));
-    field("tools", &view.tools.to_string());
-    if view.kind == BundleKind::Store {
-        field("created", &bundle.created_at.to_string());
-        field("modified", &bundle.modified_at.to_string());
+    field("from", from(bundle));
+    field("tools", &bundle.tools.to_string());
+    if let (BundleKind::Store, Some(created), Some(modified)) =
+        (bundle.kind, bundle.created_at, bundle.modified_at)
+    {
+        field("created", &created.to_string());
+        field("modified", &modified.to_string());
     }
-    if let Some(imported) = imported_at(bundle) {
+    if let Some(imported) = imported_at(&bundle.extra) {
         field(
             "imported",
             &format!("{imported}; every call of its tools asks"),

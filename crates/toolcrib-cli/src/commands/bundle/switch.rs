@@ -3,223 +3,163 @@
 //! What came from elsewhere is switched on by somebody who has seen what it would run and reach.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
-use toolcrib::crib::{BundleKind, BundleView};
-use toolcrib::model::ids::BundleId;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib::crib::{BundleKind, BundleRow, ComparisonShown, NameContest, ToolList};
 use toolcrib::model::text::visible;
-use toolcrib::store::archive::Reach;
-use toolcrib::store::{StoreError, WholeBundle};
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
-use super::{as_json, comparison, counted, imported_at};
+use super::{comparison, counted, find, imported_at, in_the_bin, path_of_id, print};
 use crate::args::{BundleNamesArgs, BundleSwitchArgs, Global};
+use crate::backend::Backend;
+use crate::commands::Done;
 use crate::commands::confirm::{confirmed, declined};
-use crate::commands::names::{self, Before};
+use crate::commands::list::tools_at;
+use crate::commands::names::{self, Holders};
 use crate::commands::trust::labelled;
-use crate::commands::{Done, open, word};
 use crate::failure::CliError;
 use crate::output::Output;
 
-pub(super) fn enable(args: &BundleSwitchArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let views = all(&args.bundles, &crib)?;
-    for view in &views {
-        refuse_deleted(view)?;
-    }
-    let mut wanted = Vec::new();
-    for view in views {
-        let whole = match view.kind {
-            BundleKind::Store => Some(whole(view.bundle.bundle_id, &crib)?),
-            BundleKind::BuiltIn | BundleKind::Files | BundleKind::Upstream => None,
-        };
-        wanted.push((view, whole));
-    }
-    if args.yes {
-        let views: Vec<BundleView> = wanted.into_iter().map(|(view, _)| view).collect();
-        return switch(&views, true, &crib, output);
-    }
-    for (view, whole) in &wanted {
-        if let Some(whole) = whole
-            && !whole.stored.bundle.is_enabled
-            && imported_at(&whole.stored.bundle).is_some()
-        {
-            ask(view, whole, &crib, global, output)?;
-        }
-    }
-    // All or none, as far as that can be known; the store looks again when it switches.
-    for whole in wanted.iter().filter_map(|(_, whole)| whole.as_ref()) {
-        let bundle = &whole.stored.bundle;
-        crib.bundle(&bundle.bundle_id.to_string())?;
-        if self::whole(bundle.bundle_id, &crib)?.digest() != whole.digest() {
-            let slug = bundle.slug.clone();
-            return Err(ToolError::from(StoreError::BundleChanged { slug }).into());
-        }
-    }
-    let before = before(wanted.iter().map(|(view, _)| view), &crib);
-    let mut switched = Vec::new();
-    for (view, whole) in &wanted {
-        let id = view.bundle.bundle_id;
-        switched.push(match whole {
-            // What is switched on is what was shown.
-            Some(whole) => crib.enable_as_shown(id, whole.digest())?,
-            None => crib.set_bundle_enabled(&id.to_string(), true)?,
-        });
-    }
-    say(&switched, &before, true, &crib, output)
+/// A bundle that is to be switched, with the digest of what somebody was shown of it.
+struct Wanted {
+    bundle: BundleRow,
+    seen: Option<String>,
 }
 
-fn whole(id: BundleId, crib: &Crib) -> Result<WholeBundle, CliError> {
-    Ok(crib.store().whole(id).map_err(ToolError::from)?)
-}
-
-fn before<'a>(views: impl Iterator<Item = &'a BundleView>, crib: &Crib) -> Vec<Before> {
-    views
-        .map(|view| Before::of(view.bundle.bundle_id, [], crib))
-        .collect()
-}
-
-pub(super) fn disable(args: &BundleNamesArgs, global: &Global, output: &Output) -> Done {
-    let crib = open(global, output)?;
-    let views = all(&args.bundles, &crib)?;
-    for view in &views {
-        refuse_deleted(view)?;
-    }
-    switch(&views, false, &crib, output)
-}
-
-/// All or none: half a command is hard to repeat.
-fn all(names: &[String], crib: &Crib) -> Result<Vec<BundleView>, CliError> {
-    let views = names.iter().map(|name| crib.bundle(name));
-    Ok(views.collect::<Result<_, _>>()?)
-}
-
-fn refuse_deleted(view: &BundleView) -> Result<(), CliError> {
-    if view.bundle.soft_deleted_at.is_none() {
-        return Ok(());
-    }
-    let slug = &view.bundle.slug;
-    let message = format!("the bundle `{slug}` is in the bin");
-    let hint = format!(
-        "`toolcrib bundle restore {}` takes it out",
-        word(slug.as_str())
-    );
-    Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint))
-}
-
-fn switch(views: &[BundleView], enabled: bool, crib: &Crib, output: &Output) -> Done {
-    let before = before(views.iter(), crib);
-    let mut switched = Vec::new();
-    for view in views {
-        // By its id: the one that was looked at.
-        let id = view.bundle.bundle_id.to_string();
-        switched.push(crib.set_bundle_enabled(&id, enabled)?);
-    }
-    say(&switched, &before, enabled, crib, output)
-}
-
-/// Says how the bundles are by now, and which names are another tool's.
-fn say(
-    switched: &[BundleView],
-    before: &[Before],
-    enabled: bool,
-    crib: &Crib,
+pub(super) fn enable(
+    args: &BundleSwitchArgs,
+    backend: &Backend,
+    global: &Global,
     output: &Output,
 ) -> Done {
-    if output.json() {
-        let documents = switched.iter().zip(before).map(|(view, before)| {
-            let mut fields = serde_json::json!(as_json(view));
-            let moved = before.document(crib);
+    let mut wanted = all(&args.bundles, backend)?;
+    for one in wanted.iter_mut().filter(|_| !args.yes) {
+        let bundle = &one.bundle;
+        let is_foreign = imported_at(&bundle.extra).is_some();
+        if bundle.kind == BundleKind::Store && is_foreign && !bundle.is_enabled {
+            one.seen = Some(ask(bundle, backend, global, output)?);
+        }
+    }
+    switch(&wanted, true, backend, output)
+}
+
+pub(super) fn disable(args: &BundleNamesArgs, backend: &Backend, output: &Output) -> Done {
+    switch(&all(&args.bundles, backend)?, false, backend, output)
+}
+
+/// All or none, as far as that can be known: half a command is hard to repeat.
+fn all(names: &[String], backend: &Backend) -> Result<Vec<Wanted>, CliError> {
+    let mut all = Vec::new();
+    for name in names {
+        let (bundle, seen) = (find(name, backend)?, None);
+        all.push(Wanted { bundle, seen });
+    }
+    match all.iter().find(|one| one.bundle.soft_deleted_at.is_some()) {
+        Some(one) => Err(in_the_bin(&one.bundle.slug)),
+        None => Ok(all),
+    }
+}
+
+fn switch(wanted: &[Wanted], enabled: bool, backend: &Backend, output: &Output) -> Done {
+    let mut before = Vec::new();
+    for one in wanted {
+        let id = one.bundle.bundle_id.to_string();
+        let list: ToolList = backend.get_as(&tools_at(&[("bundle", &id)]))?;
+        let names = list.tools.into_iter().map(|tool| tool.row.name);
+        before.push(Holders::of(names, backend)?);
+    }
+    let mut switched: Vec<BundleRow> = Vec::new();
+    for Wanted { bundle, seen } in wanted {
+        // By its id: the one that was looked at.
+        let path = path_of_id(bundle.bundle_id);
+        let mut ask = Ask::patch(path, &json!({"isEnabled": enabled}));
+        if let Some(seen) = seen {
+            // What is switched on is what was shown.
+            ask = ask.if_match(seen).map_err(|error| backend.failed(&error))?;
+        }
+        switched.push(backend.ask(ask)?);
+    }
+    let mut documents = Vec::new();
+    for (bundle, before) in switched.iter().zip(&before) {
+        let now = before.now(backend)?;
+        if output.json() {
+            let mut fields = json!(bundle);
+            let moved = before.document(&now);
             if !moved.is_empty() {
                 fields["names"] = moved.into();
             }
-            fields
-        });
-        output.document(&documents.collect::<Vec<_>>());
-        return Ok(ExitCode::SUCCESS);
+            documents.push(fields);
+        } else {
+            let slug = visible(bundle.slug.as_str());
+            let tools = counted(bundle.tools, "tool");
+            let state = if enabled { "on" } else { "off" };
+            output.say(&format!("`{slug}` is {state}, with {tools}"));
+            before.warn(&now, output);
+        }
     }
-    for (view, before) in switched.iter().zip(before) {
-        let slug = visible(view.bundle.slug.as_str());
-        let tools = counted(view.tools, "tool");
-        let state = if enabled { "on" } else { "off" };
-        output.say(&format!("`{slug}` is {state}, with {tools}"));
-        before.say(crib, output);
+    if output.json() {
+        output.document(&documents);
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows what the tools of an imported bundle would do, and asks.
+/// What the tools of a bundle run, send and reach.
+#[derive(Deserialize)]
+struct Review {
+    #[serde(flatten)]
+    comparison: ComparisonShown,
+    names: Vec<NameContest>,
+    digest: String,
+}
+
+/// Shows what the tools of an imported bundle would do, and asks; returns the digest of what was shown.
 fn ask(
-    view: &BundleView,
-    whole: &WholeBundle,
-    crib: &Crib,
+    bundle: &BundleRow,
+    backend: &Backend,
     global: &Global,
     output: &Output,
-) -> Result<(), CliError> {
-    let lines = page(whole, crib, output);
-    // Data goes to stdout only where nobody reads it as JSON.
-    let print = |line: &String| match output.json() {
-        true => output.error_line(line),
-        false => output.line(line),
-    };
-    lines.iter().for_each(print);
-    let question = match view.tools {
+) -> Result<String, CliError> {
+    let path = format!("/api/bundles/{}/review", bundle.bundle_id);
+    let review: Review = backend.get_as(&path)?;
+    print(&page(bundle, &review, output), output);
+    let question = match bundle.tools {
         1 => "may this tool be offered from now on? [y/n] ".to_owned(),
         tools => format!("may these {tools} tools be offered from now on? [y/n] "),
     };
     match confirmed(&question, global, output)? {
-        true => Ok(()),
+        true => Ok(review.digest),
         false => Err(declined("nothing was switched on")),
     }
 }
 
 /// What a person sees before they are asked: of the records as they are, every one.
-fn page(whole: &WholeBundle, crib: &Crib, output: &Output) -> Vec<String> {
-    let bundle = &whole.stored.bundle;
+fn page(bundle: &BundleRow, review: &Review, output: &Output) -> Vec<String> {
     let slug = output.bold(&visible(bundle.slug.as_str()));
-    let when = imported_at(bundle).unwrap_or_default();
+    let when = imported_at(&bundle.extra).unwrap_or_default();
     let mut lines = vec![format!("tools of {slug}, imported {}", visible(&when))];
-    let entries = crib.bundle_tools(bundle.bundle_id);
-    let mut reaches = Vec::new();
-    for record in &whole.tools {
-        let key = &record.key;
+    for tool in &review.comparison.tools {
         lines.push(String::new());
-        let reference = format!("{}/{}@{}", bundle.slug, key.slug, key.version);
-        let off = match record.head.is_enabled {
-            true => String::new(),
-            false => output.dim("  off, and stays off"),
+        let reference = format!("{}/{}@{}", bundle.slug, tool.slug, tool.version);
+        let shown = tool.shown.as_ref();
+        let off = match shown.is_some_and(|shown| !shown.is_enabled) {
+            true => output.dim("  off, and stays off"),
+            false => String::new(),
         };
         lines.push(format!("{}{off}", output.heading(&visible(&reference))));
-        let first = record.head.description.lines().next().unwrap_or_default();
+        let first = tool.description.lines().next().unwrap_or_default();
         lines.push(visible(first).into_owned());
-        let entry = entries
-            .iter()
-            .find(|entry| entry.id() == Some(record.head.tool_id));
-        for warning in entry.iter().flat_map(|entry| entry.spec().warnings()) {
+        for warning in shown.iter().flat_map(|shown| &shown.warnings) {
             lines.extend(labelled("warning", warning));
         }
-        match record.manifest() {
-            Ok(manifest) => {
-                let reach = Reach::of(&manifest);
-                for (what, text) in &reach.runs {
-                    lines.extend(labelled(what, text));
-                }
-                for tool in &reach.tools {
-                    lines.extend(labelled("calls", tool));
-                }
-                reaches.push(reach);
-            }
-            Err(_) => lines.extend(labelled("problem", "the record cannot be read")),
+        lines.extend(comparison::runs(tool));
+        for called in &tool.calls {
+            lines.extend(labelled("calls", called));
         }
-        let tags = match record.head.tags.is_empty() {
-            true => "none".to_owned(),
-            false => record.head.tags.join(", "),
-        };
-        lines.extend(labelled("tags", &tags));
+        lines.extend(comparison::tags(tool));
     }
     lines.push(String::new());
-    let records = whole.tools.iter().map(Arc::as_ref);
-    lines.extend(names::lines(&names::of_records(bundle, records, crib)));
-    lines.extend(comparison::reach_in_words(&reaches, bundle, crib));
+    lines.extend(names::lines(&review.names));
+    lines.extend(comparison::reach_in_words(&review.comparison));
     lines
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use toolcrib::crib::BundleRow;
 use toolcrib::definition::{Problem, Severity};
 use toolcrib::model::ids::ToolId;
 use toolcrib::model::text::visible;
@@ -17,7 +18,8 @@ use toolcrib::{Crib, ErrorCode, ToolError, ToolManifest, Version};
 
 use super::{Copy, Desk, editor};
 use crate::args::{EditArgs, Global};
-use crate::commands::names::Before;
+use crate::commands::names::{Holders, name_of};
+use crate::commands::show::Looked;
 use crate::commands::{Done, stored, tool_file, word};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -74,7 +76,8 @@ pub(super) fn edit(
             }
         }
     };
-    let before = Before::of(record.key.bundle, [&manifest], crib);
+    let names = [entry.spec().name.to_string(), name_of(&manifest)];
+    let before = Holders::here(names.clone(), crib);
     let saved = match task.as_version {
         Some(_) => crib.put_tool(manifest),
         None => crib.replace_tool(manifest, &task.digest),
@@ -90,8 +93,10 @@ pub(super) fn edit(
     }
     let reference = entry.spec().reference();
     output.line(&format!("saved {}", visible(&reference)));
-    before.say(crib, output);
-    stored::say_next(&reference, crib, output);
+    before.warn(&Holders::here(names, crib), output);
+    if let Ok(tool) = Looked::here(&reference, crib) {
+        stored::say_next(None, &tool, output);
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -122,7 +127,7 @@ impl Task {
         let manifest = stored::manifest(record)?;
         let bundle = crib.bundle(&record.key.bundle.to_string())?;
         // Said before somebody has typed anything.
-        stored::refuse_closed(&bundle)?;
+        stored::refuse_closed(&BundleRow::from(&bundle))?;
         if let Some(version) = &as_version {
             let taken = stored::versions(record, crib);
             if taken.iter().any(|other| other.key.version == *version) {

@@ -1,12 +1,14 @@
 //! `toolcrib new NAME --bundle B`: the same drafts as stored tools.
 
 use serde_json::json;
+use toolcrib::crib::BundleRow;
 use toolcrib::definition::Severity;
 use toolcrib::model::text::visible;
 use toolcrib::source::{FileKind, draft};
 use toolcrib::{Crib, ErrorCode, Slug, WireName};
 
 use crate::args::NewArgs;
+use crate::commands::show::Looked;
 use crate::commands::{stored, word};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -20,7 +22,7 @@ pub(super) fn put(
     crib: &Crib,
 ) -> Result<String, CliError> {
     let view = crib.bundle(bundle)?;
-    stored::refuse_own(&view)?;
+    stored::refuse_own(&BundleRow::from(&view))?;
     let draft = draft(kind, text.as_bytes(), "tool", view.bundle.bundle_id);
     let Some(mut manifest) = draft.manifest else {
         let mut problems = draft.problems.iter();
@@ -39,7 +41,7 @@ pub(super) fn put(
         "{}/{}@{}",
         view.bundle.slug, manifest.slug, manifest.version
     );
-    stored::refuse_closed(&view)?;
+    stored::refuse_closed(&BundleRow::from(&view))?;
     let record = crib.put_tool(manifest).map_err(|error| {
         let is_taken = error.code() == ErrorCode::Conflict;
         let error = CliError::from(error);
@@ -65,5 +67,7 @@ pub(super) fn report(reference: &str, crib: &Crib, output: &Output) {
         format!("toolcrib edit {}", word(reference)),
         "make it yours",
     );
-    stored::say_next_after(Some(edit), reference, crib, output);
+    if let Ok(tool) = Looked::here(reference, crib) {
+        stored::say_next(Some(edit), &tool, output);
+    }
 }

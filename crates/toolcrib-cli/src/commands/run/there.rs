@@ -87,46 +87,40 @@ pub(super) fn failed(error: ClientError) -> CliError {
     }
 }
 
-/// The end of a server's refusal where nobody may be asked.
-const GIVEN: &str = "the request says `approvals: \"given\"`";
+/// Where a call was made, for what is said about questions that nobody was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Where {
+    /// In this process, or in a server that was named.
+    AsTold,
+    /// In the server of this home, although this process could have made it.
+    ServerOfHome,
+}
 
-/// Says why nobody could be asked in the words of this command line: the server only knows that it was told not to.
-pub(super) fn in_own_words(outcome: &mut Outcome, global: &Global) {
+/// Says why nobody could be asked in the words of this command line: whoever made the call only knows that it was told not to ask, or
+/// that nobody was there. By `details.reason` and `details.why`, which are for us and are not shown.
+pub(super) fn in_own_words(outcome: &mut Outcome, made: Where, global: &Global, output: &Output) {
     let Err(error) = &outcome.result else { return };
-    if error.code() != ErrorCode::ApprovalUnavailable {
-        return;
-    }
-    let Some(start) = error.message().strip_suffix(GIVEN) else {
+    let detail = |key: &str| error.details()?.get(key)?.as_str();
+    let (Some(reason), Some(why)) = (detail("reason"), detail("why")) else {
         return;
     };
-    outcome.result = Err(reworded(error, format!("{start}{}", nobody_to_ask(global))));
-}
-
-/// What a tool's question fails with where there is nobody to put it to.
-const NOBODY: &str = "nobody can be asked here";
-
-/// Says how the question of a tool can be answered that the server of this home had nobody for: in this process there is somebody.
-pub(super) fn tell_of_question(outcome: &mut Outcome, global: &Global, output: &Output) {
-    let Err(error) = &outcome.result else { return };
-    let is_question = error.code() == ErrorCode::UpstreamError
-        && error
-            .details()
-            .is_some_and(|details| details.contains_key("question"))
-        && error.message().contains(NOBODY);
-    if !is_question || global.no_input || Terminal::find(output.colours_terminal()).is_none() {
-        return;
-    }
-    let why =
-        "the server that runs for this home cannot ask you: `toolcrib run --no-server …` does";
-    outcome.result = Err(reworded(error, error.message().replacen(NOBODY, why, 1)));
-}
-
-fn reworded(error: &ToolError, message: String) -> ToolError {
-    let mut own = ToolError::new(error.code(), message);
+    let can_ask = || !global.no_input && Terminal::find(output.colours_terminal()).is_some();
+    let own = match reason {
+        "not-asked" => nobody_to_ask(global),
+        "nobody-to-ask" if made == Where::ServerOfHome && can_ask() => {
+            "the server that runs for this home cannot ask you: `toolcrib run --no-server …` does"
+                .to_owned()
+        }
+        "nobody-to-ask" => why.to_owned(),
+        _ => return,
+    };
+    let mut reworded = ToolError::new(error.code(), error.message().replacen(why, &own, 1));
     for (key, value) in error.details().into_iter().flatten() {
-        own = own.with_detail(key.clone(), value.clone());
+        if !["reason", "why"].contains(&key.as_str()) {
+            reworded = reworded.with_detail(key.clone(), value.clone());
+        }
     }
-    own
+    outcome.result = Err(reworded);
 }
 
 /// `run` through a server that was named.
@@ -166,7 +160,7 @@ pub(super) fn run(args: &RunArgs, server: &Backend, global: &Global, output: &Ou
     let asking = Asking::new(answerer, global);
     let ran = server.runtime.block_on(execute(job, how, asking, output));
     let (mut outcome, shown) = ran.map_err(|error| server.failed(&error))?;
-    in_own_words(&mut outcome, global);
+    in_own_words(&mut outcome, Where::AsTold, global, output);
     let known = Known {
         is_stored: tool.is_some_and(|tool| tool.is_stored),
         remember_denial: None,

@@ -12,14 +12,20 @@ use toolcrib_core::approval::{Approver, NoAnswer};
 #[derive(Debug, Clone)]
 pub struct OnlyGiven {
     queue: ApprovalQueue,
-    why: String,
+    none: NoAnswer,
 }
 
 impl OnlyGiven {
     /// Looks for approvals in this queue; `why` says why nobody can be asked.
     pub fn of(queue: ApprovalQueue, why: impl Into<String>) -> Self {
-        let why = why.into();
-        OnlyGiven { queue, why }
+        let none = NoAnswer::Unavailable(why.into());
+        OnlyGiven { queue, none }
+    }
+
+    /// Looks for approvals in this queue, for a caller that wants nobody to be asked; `why` says so.
+    pub fn as_asked(queue: ApprovalQueue, why: impl Into<String>) -> Self {
+        let none = NoAnswer::NotAsked(why.into());
+        OnlyGiven { queue, none }
     }
 }
 
@@ -44,7 +50,7 @@ impl Approver for OnlyGiven {
                     response.hold = Hold::of(ticket.id().to_owned(), ticket);
                     Ok(*response)
                 }
-                None => Err(NoAnswer::Unavailable(self.why.clone())),
+                None => Err(self.none.clone()),
             }
         })
     }

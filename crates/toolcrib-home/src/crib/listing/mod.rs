@@ -10,7 +10,7 @@ mod token;
 mod tools;
 
 pub use bundles::{BundlePage, BundleQuery};
-pub(super) use tools::Order;
+pub(super) use tools::{Order, has_tags};
 pub use tools::{ToolPage, ToolQuery};
 
 /// How many rows there are on a page when nobody says.

@@ -132,7 +132,8 @@ fn of_bundles(entry: &Entry, bundles: &[Named<'_>]) -> bool {
     bundles.is_empty() || bundles.iter().any(is_it)
 }
 
-fn has_tags(entry: &Entry, tags: &[String]) -> bool {
+/// Whether a tool has all of these tags, be they categories or effects.
+pub(in crate::crib) fn has_tags(entry: &Entry, tags: &[String]) -> bool {
     if tags.is_empty() {
         return true;
     }

@@ -11,7 +11,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
 use crate::source::look_alike;
 use crate::store::archive::{Archive, Comparison, Contents, compare, contents};
-use crate::store::{Install, StoreError, StoredBundle};
+use crate::store::{BundleDigest, Install, StoreError, StoredBundle};
 
 /// An archive beside the bundles that are here: what taking it in would change.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ impl Crib {
     fn counterpart(
         &self,
         archive: &Archive,
-    ) -> Result<Option<(crate::store::BundleDigest, Contents)>, ToolError> {
+    ) -> Result<Option<(BundleDigest, Contents)>, ToolError> {
         let id = archive.contents.bundle.bundle_id;
         let mut bundles = self.store.bundles().into_iter();
         if bundles.all(|stored| stored.bundle.bundle_id != id) {
@@ -127,10 +127,18 @@ impl Arrival {
         self.how != Install::New
     }
 
-    /// For a program, before it is taken in.
-    pub fn shown(&self) -> ImportShown {
+    /// The bundle here that it would replace, by what that is known by.
+    pub fn replaces(&self) -> Option<BundleDigest> {
+        match self.how {
+            Install::UpdateOf(digest) => Some(digest),
+            Install::New | Install::Update => None,
+        }
+    }
+
+    /// What there is to see before it is taken in.
+    pub fn shown(&self, crib: &Crib) -> ImportShown {
         let contents = &self.archive.contents;
-        let comparison = ComparisonShown::of(&self.comparison, self.old.as_ref(), contents);
+        let comparison = crib.compared(&self.comparison, self.old.as_ref(), contents);
         ImportShown {
             comparison,
             names: self.contests.iter().map(NameContest::from).collect(),

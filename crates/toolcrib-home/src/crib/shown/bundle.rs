@@ -4,7 +4,8 @@ use std::borrow::Cow;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::crib::{BundleKind, BundleView};
 use crate::model::JsonObject;
@@ -23,6 +24,7 @@ pub struct BundleRow {
     #[schemars(with = "String")]
     pub bundle_id: BundleId,
     /// The name for people and URLs.
+    #[serde(deserialize_with = "slug_or_id")]
     #[schemars(with = "String")]
     pub slug: Slug,
     /// The name for lists.
@@ -60,6 +62,15 @@ pub struct BundleRow {
     /// What a person should know before trusting its looks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Cow<'static, str>>,
+}
+
+/// Reads a slug, or the id that stands for the slug of a damaged bundle.
+fn slug_or_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Slug, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    match BundleId::parse(&text) {
+        Ok(id) => Ok(Slug::standing_for(id)),
+        Err(_) => Slug::parse(&text).map_err(D::Error::custom),
+    }
 }
 
 /// What is computed. A field of another version does not stand for it.

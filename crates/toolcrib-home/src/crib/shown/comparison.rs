@@ -1,16 +1,23 @@
 //! What differs between two bundles, and what the tools of the new one would run and reach: [`ComparisonShown`].
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::check::ProblemRow;
-use crate::crib::Contest;
+use crate::crib::{Contest, Crib};
+use crate::definition::Severity;
 use crate::model::names::{Slug, Version};
+use crate::registry::Entry;
+use crate::secret::Asker;
 use crate::spec::manifest::{Bundle, ToolKind};
-use crate::store::archive::{Comparison, Contents, FieldChange, ToolChange, ToolComparison};
+use crate::store::archive::{
+    Comparison, Contents, FieldChange, IMPORTED_AT, ToolChange, ToolComparison,
+};
 
 /// A comparison of two bundles.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -27,6 +34,44 @@ pub struct ComparisonShown {
     pub fields: Vec<ChangedField>,
     /// Every version of every tool of either.
     pub tools: Vec<ComparedTool>,
+    /// What all tools of the new one together reach, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reach: Option<ReachShown>,
+}
+
+/// What the tools of a bundle together reach.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ReachShown {
+    /// The hosts.
+    pub hosts: Vec<String>,
+    /// The secrets that hosts would be told.
+    pub secrets: Vec<SecretShown>,
+}
+
+/// A secret that hosts would be told.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SecretShown {
+    /// Its name.
+    pub secret: String,
+    /// Who would be told.
+    pub hosts: Vec<String>,
+    /// Whether it is kept here, and whether tools of this bundle get it, in words.
+    pub kept: String,
+}
+
+/// What people are told of a compared tool beside it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ComparedShown {
+    /// Its own switch.
+    pub is_enabled: bool,
+    /// How bad each of its `problems` is.
+    pub severities: Vec<Severity>,
+    /// What it reaches that it did not before, each in words.
+    pub beyond: Vec<String>,
+    /// What a person should know before trusting its looks; of a tool that is in the store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A field that differs.
@@ -72,6 +117,9 @@ pub struct ComparedTool {
     pub calls: Vec<String>,
     /// What is wrong or doubtful about it; with an error it cannot be called.
     pub problems: Vec<ProblemRow>,
+    /// What people are told beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shown: Option<ComparedShown>,
 }
 
 /// Something that a tool runs or sends.
@@ -125,8 +173,111 @@ impl ComparisonShown {
             same: comparison.is_same(),
             fields: comparison.fields.iter().map(ChangedField::from).collect(),
             tools: comparison.tools.iter().map(ComparedTool::from).collect(),
+            reach: None,
         }
     }
+
+    /// Without what people are told beside it.
+    #[must_use]
+    pub fn for_programs(mut self) -> Self {
+        self.reach = None;
+        for tool in &mut self.tools {
+            tool.shown = None;
+        }
+        self
+    }
+}
+
+impl Crib {
+    /// A comparison of `new` with `old`, with what people are told beside it.
+    pub fn compared(
+        &self,
+        comparison: &Comparison,
+        old: Option<&Contents>,
+        new: &Contents,
+    ) -> ComparisonShown {
+        let mut shown = ComparisonShown::of(comparison, old, new);
+        let entries = self.bundle_tools(new.bundle.bundle_id);
+        for (tool, compared) in shown.tools.iter_mut().zip(&comparison.tools) {
+            let is_it = |entry: &&Arc<Entry>| {
+                let spec = entry.spec();
+                (&spec.slug, &spec.version) == (&compared.slug, &compared.version)
+            };
+            let entry = entries.iter().find(is_it);
+            let warnings = entry.map(|entry| entry.spec().warnings());
+            let problems = compared.problems.iter();
+            tool.shown = Some(ComparedShown {
+                is_enabled: compared.tool.is_enabled,
+                severities: problems.map(|problem| problem.severity).collect(),
+                beyond: beyond(compared),
+                warnings: warnings.into_iter().flatten().map(str::to_owned).collect(),
+            });
+        }
+        shown.reach = Some(self.reach_of(comparison, &new.bundle));
+        shown
+    }
+
+    /// Where all tools of a bundle together would go, whom they would tell which secrets, and whether those are kept here.
+    fn reach_of(&self, comparison: &Comparison, bundle: &Bundle) -> ReachShown {
+        let stay = || {
+            let tools = comparison.tools.iter();
+            tools.filter(|tool| tool.change != ToolChange::Removed)
+        };
+        let hosts: BTreeSet<&String> = stay().flat_map(|tool| &tool.reach.hosts).collect();
+        let mut told: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for one in stay().flat_map(|tool| &tool.reach.tells) {
+            told.entry(&one.secret).or_default().insert(&one.host);
+        }
+        let asker = Asker {
+            bundle: bundle.slug.clone(),
+            id: Some(bundle.bundle_id),
+            is_imported: bundle.extra.contains_key(IMPORTED_AT),
+        };
+        let secrets = told.into_iter().map(|(secret, hosts)| SecretShown {
+            secret: secret.to_owned(),
+            hosts: hosts.into_iter().map(str::to_owned).collect(),
+            kept: self.kept(secret, &asker),
+        });
+        ReachShown {
+            secrets: secrets.collect(),
+            hosts: hosts.into_iter().cloned().collect(),
+        }
+    }
+
+    /// Whether a secret is kept here, and whether tools of this bundle would get it.
+    fn kept(&self, secret: &str, asker: &Asker) -> String {
+        let secrets = self.secrets().list().unwrap_or_default();
+        let Some(entry) = secrets.iter().find(|entry| entry.name.as_str() == secret) else {
+            return "not kept here".to_owned();
+        };
+        let bundles = entry.binding.bundles();
+        let names: Vec<&str> = bundles.iter().map(Slug::as_str).collect();
+        match (bundles, entry.binding.is_for(asker)) {
+            ([], _) => "kept here, for tools of any bundle".to_owned(),
+            (_, true) => "kept here, for tools of this bundle".to_owned(),
+            (bundles, false) if bundles.contains(&asker.bundle) => format!(
+                "kept here, for another bundle that was named `{}`: this one does not get it",
+                asker.bundle
+            ),
+            (_, false) => format!(
+                "kept here, for tools of {}: this one does not get it",
+                names.join(", ")
+            ),
+        }
+    }
+}
+
+/// What a changed tool reaches that it did not before.
+fn beyond(compared: &ToolComparison) -> Vec<String> {
+    let Some(before) = &compared.before else {
+        return Vec::new();
+    };
+    let now = &compared.reach;
+    let hosts = now.hosts.iter().filter(|host| !before.hosts.contains(host));
+    let hosts = hosts.map(|host| format!("{host} was not reached before"));
+    let tells = now.tells.iter().filter(|told| !before.tells.contains(told));
+    let tells = tells.map(|told| format!("{} was not told {} before", told.host, told.secret));
+    hosts.chain(tells).collect()
 }
 
 impl From<&FieldChange> for ChangedField {
@@ -174,6 +325,7 @@ impl From<&ToolComparison> for ComparedTool {
             tells: tells.collect(),
             calls: reach.tools.clone(),
             problems: compared.problems.iter().map(ProblemRow::from).collect(),
+            shown: None,
         }
     }
 }

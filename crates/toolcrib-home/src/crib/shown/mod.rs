@@ -6,6 +6,7 @@ mod arrival;
 mod bundle;
 mod check;
 mod comparison;
+mod listed;
 mod rules;
 mod secret;
 mod tool;
@@ -13,7 +14,13 @@ mod tool;
 pub use arrival::{Arrival, ImportShown};
 pub use bundle::BundleRow;
 pub use check::{CheckedText, ProblemRow, moved};
-pub use comparison::{ChangedField, ComparedTool, ComparisonShown, NameContest, Runs, ToldSecret};
+pub use comparison::{
+    ChangedField, ComparedShown, ComparedTool, ComparisonShown, NameContest, ReachShown, Runs,
+    SecretShown, ToldSecret,
+};
+pub use listed::{
+    ChangeShown, DamagedTool, ListQuery, ListedTool, ParameterShown, ToolList, ToolShown,
+};
 pub use rules::{RanCommand, RuleRow, RulesTest};
 pub use secret::SecretRow;
 pub use tool::{LimitsShown, ToolRow};

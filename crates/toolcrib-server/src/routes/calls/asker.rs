@@ -16,7 +16,7 @@ use crate::api::Api;
 pub(super) fn approver(api: &Api, wanted: Approvals, place: &Arc<Place>) -> Arc<dyn Approver> {
     match wanted {
         Approvals::Wait => lending(api.crib(), place, api.stopping()),
-        Approvals::Given => Arc::new(OnlyGiven::of(
+        Approvals::Given => Arc::new(OnlyGiven::as_asked(
             api.crib().approvals().clone(),
             "the request says `approvals: \"given\"`",
         )),

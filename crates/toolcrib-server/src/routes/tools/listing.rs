@@ -1,15 +1,14 @@
 //! All tools: the list and the search, each under S4's two paths.
 
-use std::sync::Arc;
-
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::Serialize;
-use toolcrib::crib::{SearchRequest, ToolQuery, ToolRow};
+use toolcrib::crib::{ListQuery, SearchRequest, ToolList, ToolQuery, ToolRow};
 use toolcrib::model::error::ToolError;
 use toolcrib::{Crib, ErrorCode};
 
 use crate::api::{Answer, Asked, Paging, Refusal, Route, Who, param};
+use crate::auth::Principal;
 use crate::routes::work::{blocking, bundles_of, shown};
 
 /// Some tools.
@@ -42,6 +41,8 @@ struct Match {
     /// How well it matches.
     #[serde(rename = "match")]
     class: &'static str,
+    /// How it stands, as in `/api/tools`.
+    state: &'static str,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -82,11 +83,63 @@ pub(super) fn routes() -> Vec<Route> {
         .answers::<Results>(200, "A page.")
     };
     vec![
+        people(),
         list("/tools", "listTools"),
         list("/tools/tools", "listToolsS4"),
         search("/tools/search", "searchTools"),
         search("/tools/tools/search", "searchToolsS4"),
     ]
+}
+
+/// All at once and in the order in which names are given, for people: `toolcrib list`.
+fn people() -> Route {
+    Route::new(Method::GET, "/api/tools", Who::Caller, |api, asked| {
+        blocking(api, asked, list_for_people)
+    })
+    .named("listToolsForPeople", "tools", "Lists tools as `toolcrib list` shows them, all at once.")
+    .about(
+        "By name, and of one name in the order in which they would have it; tools that are off or cannot run are among them. `/tools` \
+         lists them page by page.",
+    )
+    .param(param::query_text(
+        "bundle",
+        "Every tool of this bundle, by id or slug, whoever has the names; by slug.",
+    ))
+    .param(param::query_list(
+        "tools",
+        "These tools, by name or any other reference, separated by commas.",
+    ))
+    .param(param::query_list(
+        "names",
+        "The tools that have these names, separated by commas; a name that no tool has is skipped.",
+    ))
+    .param(param::query_list(
+        "tags",
+        "Only tools with all of these tags or effects, separated by commas.",
+    ))
+    .param(param::query_flag(
+        "all",
+        "Also tools whose name another one has; and, for the operator, those whose files are damaged.",
+    ))
+    .param(param::query_flag("tokens", "Whether to estimate what each costs a model."))
+    .answers::<ToolList>(200, "The tools.")
+    .refuses(404, "There is no such bundle or tool.")
+}
+
+fn list_for_people(crib: &Crib, asked: &Asked) -> Answer {
+    let words = |name| asked.query.list(name).into_iter().map(str::to_owned);
+    let mut list = crib.tool_list(&ListQuery {
+        bundle: asked.query.text("bundle").map(str::to_owned),
+        tools: words("tools").collect(),
+        names: words("names").collect(),
+        tags: words("tags").collect(),
+        all: asked.query.flag("all")?,
+        tokens: asked.query.flag("tokens")?,
+    })?;
+    if asked.principal != Principal::Operator {
+        list.damaged.clear();
+    }
+    Ok(shown(crib, StatusCode::OK, &list))
 }
 
 fn list(crib: &Crib, asked: &Asked) -> Answer {
@@ -120,8 +173,9 @@ fn search(crib: &Crib, asked: &Asked) -> Answer {
     let page = crib.search(&request).map_err(bad_token)?;
     let files = crib.tool_files();
     let matches = page.results.iter().map(|found| Match {
-        row: crib.tool_row_by(&Arc::clone(&found.entry), &files),
+        row: crib.tool_row_by(&found.entry, &files),
         class: found.class.as_str(),
+        state: crib.tool_state(&found.entry, &files),
     });
     let results = Results {
         results: matches.collect(),

@@ -1,7 +1,7 @@
 //! The tool that a word names, as people and models spell it: `/api/lookup`.
 
 use http::{Method, StatusCode};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use toolcrib::Crib;
 use toolcrib::spec::Role;
 
@@ -25,8 +25,8 @@ pub(super) fn routes() -> Vec<Route> {
                 "Shows the tool that a call by this name would get.",
             )
             .about(
-                "The same document as that of its version, with `synonyms`, other names that calls may use for parameters, and `roles`: \
-                 which parameters are `shell` text, a `path` or a `url`. A tool that is off is found too.",
+                "The same document as that of its version, with `synonyms`, other names that calls may use for parameters, `roles`: \
+                 which parameters are `shell` text, a `path` or a `url`, and `shown`: what people are told of it. A tool that is off is found too.",
             )
             .param(param::query_text("tool", tool))
             .answers::<ToolShape>(200, "The tool.")
@@ -68,5 +68,6 @@ fn look_up(crib: &Crib, asked: &Asked) -> Answer {
     if !roles.is_empty() {
         document.insert("roles".to_owned(), roles.into());
     }
+    document.insert("shown".to_owned(), json!(crib.tool_shown(&entry)));
     Ok(shown(crib, StatusCode::OK, &document))
 }
