@@ -146,6 +146,12 @@ impl Backend {
     }
 }
 
+/// Whether a word can be part of an address. One that cannot names nothing that there is.
+pub(crate) fn is_segment(word: &str) -> bool {
+    let is_odd = |c: char| matches!(c, '/' | '\\') || c.is_control();
+    !matches!(word, "" | "." | "..") && !word.contains(is_odd)
+}
+
 /// A page of any list.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -15,7 +15,7 @@ use toolcrib_server::client::{Ask, ClientError};
 use super::run::read_json;
 use super::{Done, caller_word, opened, options};
 use crate::args::{ApprovalsCommand, ApproveArgs, Global};
-use crate::backend::{Backend, DamagedFiles};
+use crate::backend::{Backend, DamagedFiles, is_segment};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
@@ -65,6 +65,9 @@ fn list(only: Option<&str>, backend: &Backend) -> Result<(Vec<Queued>, DamagedFi
 }
 
 fn find(id: &str, backend: &Backend) -> Result<Queued, CliError> {
+    if !is_segment(id) {
+        return Err(not_found(id));
+    }
     let path = format!("/api/approvals/{}", Ask::encoded(id));
     let found = backend.wait_raw(backend.client.get_as(&path));
     found.map_err(|error| unanswered(error, id, backend))
@@ -119,10 +122,7 @@ fn unanswered(error: ClientError, id: &str, backend: &Backend) -> CliError {
     let reason = details.and_then(|all| all.get("reason")?.as_str());
     let shown = text::shorten(id, 64);
     let (code, hint) = match status {
-        404 => {
-            let error = AnswerError::NotFound { id: id.to_owned() };
-            return CliError::from(ToolError::from(error)).with_hint(ALL);
-        }
+        404 => return not_found(id),
         400 => (ErrorCode::Usage, ALL.to_owned()),
         409 if has("changed") => (
             ErrorCode::Conflict,
@@ -153,6 +153,11 @@ fn unanswered(error: ClientError, id: &str, backend: &Backend) -> CliError {
 
 /// What to type where an id is none, or not one alone.
 const ALL: &str = "`toolcrib approvals list --all` shows all of them, also what is decided";
+
+fn not_found(id: &str) -> CliError {
+    let error = AnswerError::NotFound { id: id.to_owned() };
+    CliError::from(ToolError::from(error)).with_hint(ALL)
+}
 
 /// Why edited arguments are not taken.
 fn bad_edit(error: ToolError, id: &str) -> CliError {

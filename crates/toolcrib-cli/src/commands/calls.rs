@@ -53,7 +53,7 @@ pub(super) fn calls(
             let record = backend.wait_raw(backend.client.get_as(&of_log));
             match (record, backend.crib()) {
                 (Ok(record), _) => show(&record, output),
-                (Err(error), Some(_)) if error.status() == Some(404) => {
+                (Err(error), Some(_)) if matches!(error.status(), Some(400 | 404)) => {
                     let id = text::shorten(id, 128);
                     let message = format!("no call `{id}` is on record");
                     return Err(ToolError::new(ErrorCode::CallNotFound, message).into());

@@ -18,7 +18,7 @@ use super::confirm::confirmed;
 use super::run::read_json_of;
 use super::{Done, caller_word};
 use crate::args::{Global, GrantArgs, GrantsCommand};
-use crate::backend::{Backend, DamagedFiles};
+use crate::backend::{Backend, DamagedFiles, is_segment};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
@@ -46,14 +46,19 @@ fn path(id: &str) -> String {
 }
 
 fn find(id: &str, backend: &Backend) -> Result<Grant, CliError> {
+    let hint = "`toolcrib grants list --all` shows them, also those that are over";
+    let not_found = || {
+        let error = GrantError::NotFound { id: id.to_owned() };
+        CliError::from(ToolError::from(error)).with_hint(hint)
+    };
+    if !is_segment(id) {
+        return Err(not_found());
+    }
     let found = backend.wait_raw(backend.client.get_as(&path(id)));
-    found.map_err(|error| {
-        let failed = match error.status() {
-            Some(404) => ToolError::from(GrantError::NotFound { id: id.to_owned() }).into(),
-            Some(_) => backend.failed(&error),
-            None => return backend.failed(&error),
-        };
-        failed.with_hint("`toolcrib grants list --all` shows them, also those that are over")
+    found.map_err(|error| match error.status() {
+        Some(404) => not_found(),
+        Some(_) => backend.failed(&error).with_hint(hint),
+        None => backend.failed(&error),
     })
 }
 

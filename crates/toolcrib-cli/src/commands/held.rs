@@ -4,12 +4,13 @@ use std::process::ExitCode;
 
 use toolcrib::held::{HeldContent, HeldItem};
 use toolcrib::model::text;
+use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::{Ask, ClientError};
 
 use super::Done;
 use super::confirm::confirmed;
 use crate::args::{Global, HeldCommand};
-use crate::backend::Backend;
+use crate::backend::{Backend, is_segment};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::short;
@@ -26,7 +27,7 @@ pub(super) fn held(
         HeldCommand::Restore { ids } => {
             let mut done = Vec::new();
             for id in ids {
-                let ask = Ask::post_nothing(format!("{}/restore", path(id)));
+                let ask = Ask::post_nothing(format!("{}/restore", path(id)?));
                 let restored = backend.wait_raw(backend.client.json_as(ask));
                 let item: HeldItem = restored.map_err(|error| unknown(&error, backend))?;
                 output.say(&format!("put back `{}`", text::visible_line(&item.path)));
@@ -43,7 +44,7 @@ pub(super) fn held(
                     output.say(&format!("`{shown}` is still held"));
                     continue;
                 }
-                backend.wait(backend.client.delete(&path(&item.id)))?;
+                backend.wait(backend.client.delete(&path(&item.id)?))?;
                 output.say(&format!("deleted `{shown}`"));
                 done.push(item);
             }
@@ -53,12 +54,20 @@ pub(super) fn held(
     Ok(ExitCode::SUCCESS)
 }
 
-fn path(id: &str) -> String {
-    format!("/api/held/{}", Ask::encoded(id))
+/// The path of an item. What cannot be part of one is the id of none.
+fn path(id: &str) -> Result<String, CliError> {
+    if is_segment(id) {
+        return Ok(format!("/api/held/{}", Ask::encoded(id)));
+    }
+    let message = format!("nothing is held under the id `{}`", text::shorten(id, 64));
+    Err(CliError::from(ToolError::new(ErrorCode::NotFound, message)).with_hint(UNKNOWN))
 }
 
+/// What to do about an id that is none.
+const UNKNOWN: &str = "`toolcrib held list` shows what is held, with its ids";
+
 fn find(id: &str, backend: &Backend) -> Result<HeldContent, CliError> {
-    let found = backend.wait_raw(backend.client.get_as(&path(id)));
+    let found = backend.wait_raw(backend.client.get_as(&path(id)?));
     found.map_err(|error| unknown(&error, backend))
 }
 
@@ -66,7 +75,7 @@ fn find(id: &str, backend: &Backend) -> Result<HeldContent, CliError> {
 fn unknown(error: &ClientError, backend: &Backend) -> CliError {
     let failed = backend.failed(error);
     match error.status() {
-        Some(404) => failed.with_hint("`toolcrib held list` shows what is held, with its ids"),
+        Some(404) => failed.with_hint(UNKNOWN),
         _ => failed,
     }
 }

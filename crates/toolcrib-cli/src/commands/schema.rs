@@ -9,7 +9,7 @@ use toolcrib::wire::{Definitions, Provider};
 use toolcrib::{Crib, ErrorCode, ToolError};
 use toolcrib_server::client::Ask;
 
-use super::Done;
+use super::{Done, stored};
 use crate::args::SchemaArgs;
 use crate::backend::Backend;
 use crate::failure::CliError;
@@ -27,6 +27,11 @@ pub(super) fn schema(args: &SchemaArgs, backend: &Backend, output: &Output) -> D
         return Err(CliError::usage(
             "`--strict` is OpenAI's: use it with `--provider openai` or `openai-responses`",
         ));
+    }
+    // No tool has such a name; it is not for a list.
+    let is_odd = |tool: &&String| tool.is_empty() || tool.contains(',');
+    for odd in args.tools.iter().filter(is_odd) {
+        stored::find(odd, backend)?;
     }
     let format = provider.map_or("plain", Provider::as_str);
     let tools = Ask::encoded(&args.tools.join(","));

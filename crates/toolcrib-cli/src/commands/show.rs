@@ -10,7 +10,6 @@ use toolcrib::model::JsonObject;
 use toolcrib::model::text::visible;
 use toolcrib::registry::{Availability, Source};
 use toolcrib::{Crib, ToolError, ToolSpec};
-use toolcrib_server::client::Ask;
 
 use super::trust::labelled;
 use super::{Done, in_words, reason_of, word};
@@ -36,11 +35,10 @@ impl Looked {
             #[serde(flatten)]
             document: JsonObject,
         }
-        let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
         let Answer {
             shown,
             mut document,
-        } = backend.get_as(&path)?;
+        } = backend.get_as(&remote::lookup_path(tool))?;
         // Only calls and grants need them.
         document.shift_remove("synonyms");
         document.shift_remove("roles");

@@ -46,7 +46,7 @@ pub(super) fn manifest(record: &StoredTool) -> Result<ToolManifest, CliError> {
 
 /// The row of the tool that a word names.
 pub(super) fn find(word: &str, backend: &Backend) -> Result<ToolRow, CliError> {
-    let list: ToolList = backend.get_as(&tools_at(&[("tools", word)]))?;
+    let list: ToolList = backend.get_as(&tools_at(&[("tool", word)]))?;
     let mut rows = list.tools.into_iter().map(|tool| tool.row);
     rows.next()
         .ok_or_else(|| CliError::usage("the name of a tool is missing"))

@@ -17,7 +17,7 @@ use toolcrib_server::client::{Ask, ClientError};
 use super::Done;
 use super::confirm::{confirmed, declined};
 use crate::args::{Global, UpstreamAddArgs, UpstreamCommand};
-use crate::backend::Backend;
+use crate::backend::{Backend, is_segment};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
@@ -50,7 +50,7 @@ pub(super) fn upstream(
             let rows: Vec<Value> = backend.rows("/api/upstreams?pageSize=500", "upstreams")?;
             print_list(&json!(rows), output);
         }
-        UpstreamCommand::Show { name } => print_shown(&backend.get(&path(name))?, output),
+        UpstreamCommand::Show { name } => print_shown(&find(name, backend)?, output),
         UpstreamCommand::Test { names } => return test(names, backend, output),
         UpstreamCommand::Accept { name, tools, yes } => {
             accept(name, tools, *yes, backend, global, output)?;
@@ -89,6 +89,14 @@ pub(super) fn upstream(
         UpstreamCommand::Rm { names, yes: _ } => remove(names, backend, output)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A server, as it is shown. The crib has words for a name that cannot be part of an address.
+fn find(name: &str, backend: &Backend) -> Result<Value, CliError> {
+    if let (false, Some(crib)) = (is_segment(name), backend.crib()) {
+        crib.upstream(name)?;
+    }
+    backend.get(&path(name))
 }
 
 fn path(name: &str) -> String {
@@ -566,6 +574,7 @@ fn accept(
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
+    find(name, backend)?;
     let tested = backend.client.json(testing(name));
     let tested = backend.wait(alive(name, output, tested))?;
     let changed = |change: &Value| change["tool"].as_str().unwrap_or_default().to_owned();
@@ -616,7 +625,7 @@ fn accept(
 fn remove(names: &[String], backend: &Backend, output: &Output) -> Result<(), CliError> {
     // All or none, as far as that can be known.
     for name in names {
-        backend.get(&path(name))?;
+        find(name, backend)?;
     }
     for name in names {
         backend.wait(backend.client.delete(&path(name)))?;

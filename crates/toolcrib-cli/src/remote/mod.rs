@@ -18,7 +18,7 @@ use toolcrib_server::running::{RunningServer, Servers};
 
 pub(crate) use find::{cancel_by_home, of_home, running_calls, running_on};
 pub(crate) use questions::{ServersQuestions, answer_body, cause};
-pub(crate) use tool::{look_up, look_up_at, spec_of};
+pub(crate) use tool::{look_up, look_up_at, lookup_path, spec_of};
 
 use crate::args::Global;
 use crate::backend::Backend;

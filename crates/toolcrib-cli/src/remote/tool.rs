@@ -21,10 +21,21 @@ pub(crate) fn look_up(tool: &str, backend: &Backend) -> Result<FoundTool, CliErr
     found.map_err(|error| backend.failed(&error))
 }
 
+/// The longest word that a server looks up.
+const MAX_WORD: usize = 512;
+
+/// Where a tool is looked up. Words that a server does not look up name no tool, which its list says.
+pub(crate) fn lookup_path(tool: &str) -> String {
+    let route = match (1..=MAX_WORD).contains(&tool.len()) {
+        true => "lookup",
+        false => "tools",
+    };
+    format!("/api/{route}?tool={}", Ask::encoded(tool))
+}
+
 /// Looks a tool up; the error is as it came.
 pub(crate) async fn look_up_at(tool: &str, client: &Client) -> Result<FoundTool, ClientError> {
-    let path = format!("/api/lookup?tool={}", Ask::encoded(tool));
-    let document = client.get(&path).await?;
+    let document = client.get(&lookup_path(tool)).await?;
     let spec = spec_of(&document).ok_or_else(|| ClientError::Strange {
         server: client.address().to_string(),
         why: "the schema of the tool cannot be read".to_owned(),

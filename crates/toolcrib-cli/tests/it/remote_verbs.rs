@@ -133,6 +133,33 @@ fn what_looks_at_things_prints_the_same_through_a_server() {
 }
 
 #[test]
+fn a_word_that_can_name_nothing_is_not_found() {
+    let test = scene();
+    let serving = Serving::on_loopback(&test);
+    let long = "x".repeat(600);
+    for (command, code) in [
+        (&["enable", ""][..], 3),
+        (&["enable", "read_file,told"], 3),
+        (&["rm", "", "--yes"], 3),
+        (&["schema", ""], 3),
+        (&["show", ""], 3),
+        (&["show", &long], 3),
+        (&["bundle", "show", ""], 3),
+        (&["bundle", "show", "a/b"], 3),
+        (&["bundle", "restore", ".."], 3),
+        (&["calls", "show", "a/b"], 3),
+        (&["held", "show", "a/b"], 3),
+        (&["approvals", "show", "a/b"], 2),
+        (&["grants", "show", "a/b"], 2),
+    ] {
+        test.run(&[&["--no-server"], command].concat()).exits(code);
+        // A server answers what it is asked; which words can be part of an address is known here.
+        let there = test.run(&[&["--server", &serving.at], command].concat());
+        assert!([2, 3].contains(&there.code), "{command:?} {there:?}");
+    }
+}
+
+#[test]
 fn what_changes_things_changes_them_in_the_server() {
     let test = scene();
     let serving = Serving::on_loopback(&test);

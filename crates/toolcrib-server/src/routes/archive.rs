@@ -35,6 +35,7 @@ struct Review {
 
 /// What came of taking an archive in, or would.
 #[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ImportShown")]
 struct Import {
     #[serde(flatten)]
     shown: ImportShown,

@@ -21,9 +21,10 @@ use toolcrib::store::archive::IMPORTED_AT;
 use toolcrib::{BundleId, ErrorCode, Slug, ToolError};
 use toolcrib_server::client::Ask;
 
+use super::list::tools_at;
 use super::{Done, word};
 use crate::args::{BundleCommand, Global};
-use crate::backend::Backend;
+use crate::backend::{Backend, is_segment};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
@@ -59,7 +60,16 @@ fn path_of_id(id: BundleId) -> String {
 
 /// A bundle by slug or id.
 fn find(bundle: &str, backend: &Backend) -> Result<BundleRow, CliError> {
+    refuse_odd(bundle, backend)?;
     backend.get_as(&path_of(bundle))
+}
+
+/// Refuses a word that cannot be part of an address as what it is: no bundle.
+fn refuse_odd(bundle: &str, backend: &Backend) -> Result<(), CliError> {
+    if !is_segment(bundle) {
+        backend.get(&tools_at(&[("bundle", bundle)]))?;
+    }
+    Ok(())
 }
 
 /// Every bundle: Toolcrib's own first, then MCP servers by name, then those of the store by slug; at the end those whose own file cannot

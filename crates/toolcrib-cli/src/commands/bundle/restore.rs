@@ -8,7 +8,7 @@ use toolcrib::store::StoreError;
 use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::{Ask, ClientError};
 
-use super::{all, counted, find};
+use super::{all, counted, find, refuse_odd};
 use crate::args::BundleRestoreArgs;
 use crate::backend::Backend;
 use crate::commands::list::tools_at;
@@ -17,6 +17,7 @@ use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn restore(args: &BundleRestoreArgs, backend: &Backend, output: &Output) -> Done {
+    refuse_odd(&args.bundle, backend)?;
     let path = format!("/api/bundles/{}/restore", Ask::encoded(&args.bundle));
     let restored = backend.client.json_as(Ask::post_nothing(path));
     let bundle: BundleRow = backend.wait_raw(restored).map_err(|error| match error {

@@ -105,6 +105,7 @@ fn people() -> Route {
         "bundle",
         "Every tool of this bundle, by id or slug, whoever has the names; by slug.",
     ))
+    .param(param::query_text("tool", "This tool, by name or any other reference."))
     .param(param::query_list(
         "tools",
         "These tools, by name or any other reference, separated by commas.",
@@ -130,7 +131,10 @@ fn list_for_people(crib: &Crib, asked: &Asked) -> Answer {
     let words = |name| asked.query.list(name).into_iter().map(str::to_owned);
     let mut list = crib.tool_list(&ListQuery {
         bundle: asked.query.text("bundle").map(str::to_owned),
-        tools: words("tools").collect(),
+        tools: match asked.query.text("tool") {
+            Some(tool) => vec![tool.to_owned()],
+            None => words("tools").collect(),
+        },
         names: words("names").collect(),
         tags: words("tags").collect(),
         all: asked.query.flag("all")?,
