@@ -17,7 +17,7 @@ enum Part {
     Text,
     /// Fields with texts and values: `parameters` and what is in them.
     Fields,
-    /// A value that is passed on; it is shown as JSON, in which control characters are escapes.
+    /// A value that is passed on.
     Data,
     /// A JSON Schema, whose names and values [`Schema`](crate::schema::Schema) looks at.
     Schema,
@@ -45,7 +45,7 @@ pub(crate) fn check(root: &Node<'_>, found: &mut Findings<'_>) {
 }
 
 fn look(node: &Node<'_>, part: Part, path: &str, found: &mut Findings<'_>) {
-    if found.is_full() {
+    if found.is_full(Severity::Error) {
         return;
     }
     match &node.content {
@@ -197,6 +197,30 @@ mod tests {
             assert!(reading.problems[0].message.contains(named), "{:?}", reading.problems);
             let record = definition::read_record(text.as_bytes(), "t");
             assert_eq!(found(&record.problems), [("hidden-text", Severity::Warning, line, column)]);
+        }
+    }
+
+    #[test]
+    fn warnings_take_the_place_of_no_error() {
+        let comment = format!("# {}\n", "\u{200b}".repeat(250));
+        for (body, fields) in [
+            ("echo", "description: \"Says\\u200b hello\"\n"),
+            ("echo", "description: Says\ncolour: red\n"),
+            ("echo", "description: Says\ntimeout: soon\n"),
+            ("eval", "description: Says\n"),
+        ] {
+            let text = format!("tags: [read]\nbash: {body} {{A}}\n{fields}{PARAMETER}");
+            let errors = |text: &str| {
+                let reading = definition::read(text.as_bytes(), "t");
+                assert!(reading.definition.is_none(), "{text}");
+                let errors = reading.problems.iter();
+                let errors = errors.filter(|one| one.severity == Severity::Error);
+                let codes: Vec<&str> = errors.map(|one| one.code).collect();
+                (codes.join(" "), reading.problems.len())
+            };
+            let (codes, count) = errors(&text);
+            assert!(!codes.is_empty(), "{text}");
+            assert_eq!(errors(&format!("{comment}{text}")), (codes, count + 200));
         }
     }
 

@@ -147,7 +147,8 @@ impl Found {
     }
 }
 
-/// The most problems that are kept of a file: nobody reads more, and a hostile file must not cost more.
+/// The most errors that are kept of a file, and the most warnings: no one reads more, and a hostile file must not cost more. They are
+/// counted apart, so that warnings take the place of no error.
 const MAX_PROBLEMS: usize = 200;
 
 /// What has been found in a file so far.
@@ -179,16 +180,22 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Whether nothing more is kept, so that there is no use in looking for more.
-    pub(crate) fn is_full(&self) -> bool {
-        self.list.len() >= MAX_PROBLEMS
+    /// Whether no more problems of this severity are kept, so that there is no use in looking for more.
+    pub(crate) fn is_full(&self, severity: Severity) -> bool {
+        let errors = self.errors.min(MAX_PROBLEMS);
+        let kept = match severity {
+            Severity::Error => errors,
+            Severity::Warning => self.list.len() - errors,
+        };
+        kept >= MAX_PROBLEMS
     }
 
     pub(crate) fn push(&mut self, found: Found) {
-        self.errors += usize::from(found.severity == Severity::Error);
-        if self.list.len() < MAX_PROBLEMS {
+        let severity = found.severity;
+        if !self.is_full(severity) {
             self.list.push(found);
         }
+        self.errors += usize::from(severity == Severity::Error);
     }
 
     /// Takes warnings back that something else was said about.

@@ -3,7 +3,7 @@
 //! What passes can be read without asking again; what does not has been reported and is nothing to the reader.
 
 use super::fields::{Kind, Shape, Syntax};
-use super::problem::{Findings, Found};
+use super::problem::{Findings, Found, Severity};
 use super::values::{self, Unfit, Why};
 use super::yaml::{Content, Entry, Node, Style, quoted};
 use crate::model::text::{nearest, or_list, shorten};
@@ -57,7 +57,7 @@ pub(crate) const FOREIGN: &[(&str, &str)] = &[
 
 /// Checks a value and everything below it.
 pub(crate) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
-    if matches!(node.content, Content::Refused) || found.is_full() {
+    if matches!(node.content, Content::Refused) || found.is_full(Severity::Error) {
         return;
     }
     // `null` in JSON is what is not said; programs write it for every field they have.
@@ -186,7 +186,7 @@ fn fields(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) 
             }
             // Reported where it was found.
             None if name == "<<" || name.is_empty() => {}
-            None if found.is_full() => return,
+            None if found.is_full(Severity::Error) => return,
             None => {
                 let problem = unknown(entry, entries, shape, path, found);
                 found.push(problem);

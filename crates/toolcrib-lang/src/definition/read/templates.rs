@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::at::At;
 use super::parameters::Read;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, Found, Severity};
 use crate::definition::values;
 use crate::definition::yaml::{Content, Node, Style};
 use crate::definition::{JsonTemplate, Platform, Program};
@@ -260,7 +260,7 @@ impl<'f, 'a> Templates<'f, 'a> {
     fn report(&mut self, node: &Node<'_>, source: &str, problems: Vec<TemplateProblem>) {
         let cut = self.comment_after(node);
         for problem in problems {
-            if self.found.is_full() {
+            if self.found.is_full(Severity::Error) {
                 break;
             }
             let span = place(self.found.text, node, source, &problem.span);
@@ -340,7 +340,7 @@ impl<'f, 'a> Templates<'f, 'a> {
     /// What a text may mean otherwise.
     fn warn(&mut self, node: &Node<'_>, source: &str, warnings: &[TemplateProblem]) {
         for warning in warnings {
-            if self.found.is_full() {
+            if self.found.is_full(Severity::Warning) {
                 return;
             }
             let span = place(self.found.text, node, source, &warning.span);
@@ -349,7 +349,7 @@ impl<'f, 'a> Templates<'f, 'a> {
             self.found.push(found);
         }
         for (span, name) in braced(source) {
-            if self.found.is_full() {
+            if self.found.is_full(Severity::Warning) {
                 return;
             }
             // Capitals are how placeholders look; `{print}` is the awk of somebody.
@@ -392,7 +392,10 @@ impl<'f, 'a> Templates<'f, 'a> {
                 .iter()
                 .chain(&[format!("read -r {name}"), format!("for {name} ")])
                 .any(|sets| source.contains(sets.as_str()));
-            if self.names.parameter(name).is_none() || is_set || self.found.is_full() {
+            if self.names.parameter(name).is_none()
+                || is_set
+                || self.found.is_full(Severity::Warning)
+            {
                 continue;
             }
             self.used.insert(name.to_owned());
