@@ -24,10 +24,11 @@ pub fn in_name(name: &str) -> Option<char> {
         .find(|c| is_hidden(*c) || matches!(c, '\t' | '\n'))
 }
 
-/// The first hidden character of data, which is always shown as JSON: escapes of control characters hide nothing there.
+/// The first hidden character of data. Ends of lines may be meant, also those of Windows; other control characters are not for a model
+/// or a terminal to get.
 #[doc(hidden)]
 pub fn in_data(data: &str) -> Option<(usize, char)> {
-    hidden(data).find(|(_, c)| *c >= ' ')
+    hidden(data).find(|(_, c)| *c != '\r')
 }
 
 /// Refuses a name or a value with hidden characters; `schema` is one that is bounded.
@@ -148,6 +149,21 @@ mod tests {
                 "U+007F",
             ),
             (
+                json!({"a": {"enum": ["x", "x\u{1b}[31m"]}}),
+                "/properties/a/enum/1",
+                "U+001B",
+            ),
+            (
+                json!({"a": {"default": "n\u{0}ul"}}),
+                "/properties/a/default",
+                "U+0000",
+            ),
+            (
+                json!({"a": {"examples": ["b\u{8}"]}}),
+                "/properties/a/examples/0",
+                "U+0008",
+            ),
+            (
                 json!({"a/b": {"pattern": "[\u{200b}]"}}),
                 "/properties/a~1b/pattern",
                 "U+200B",
@@ -171,11 +187,11 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_cleaned_and_data_keeps_what_json_escapes() {
+    fn texts_are_cleaned_and_data_keeps_ends_of_lines() {
         let schema = json!({
             "type": "object", "title": "T\u{202e}",
             "properties": {"by": {
-                "type": "string", "description": "By\u{e0041} what", "enum": ["\r\n", "\u{1b}", "می\u{200c}خواهم"],
+                "type": "string", "description": "By\u{e0041} what", "enum": ["\r\n", "\t", "می\u{200c}خواهم"],
                 "anyOf": [{"$comment": "x\u{200b}"}],
             }},
         });
