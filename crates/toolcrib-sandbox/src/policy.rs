@@ -165,7 +165,8 @@ pub struct Policy {
     /// Repositories in the workspace that earlier runs made (where git keeps them): nothing in them is mounted over, so that they can
     /// be changed and removed, and what comes to run programs in them is [`crate::Report::planted`].
     pub made: Vec<PathBuf>,
-    /// More paths in the workspace that cannot be written, replaced or newly made.
+    /// More paths in the workspace that cannot be written, replaced or newly made. The directories above them, and the links on the
+    /// way to them, stay where they are.
     pub protected: Vec<PathBuf>,
     /// Directories in the workspace that look empty inside and cannot be written, where there are mounts of its own. Those
     /// that are not there when the sandbox is prepared are not covered.

@@ -17,7 +17,7 @@ static FILES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 pub struct InUse(Vec<PathBuf>);
 
 impl InUse {
-    /// Keeps these files, given by their places on the host without links.
+    /// Keeps these files, given by their places on the host: without links, and as they are named.
     #[doc(hidden)]
     pub fn of(files: Vec<PathBuf>) -> Self {
         all().extend(files.iter().cloned());
@@ -31,17 +31,18 @@ impl InUse {
         COUNT.load(Ordering::SeqCst) > 0
     }
 
-    /// Those below a directory.
+    /// Those below a directory, as long as links lead nowhere else.
     #[doc(hidden)]
     pub fn below(root: &Path) -> Vec<PathBuf> {
-        match InUse::is_any() {
-            true => all()
-                .iter()
-                .filter(|file| file.starts_with(root))
-                .cloned()
-                .collect(),
-            false => Vec::new(),
+        if !InUse::is_any() {
+            return Vec::new();
         }
+        let is_below = |file: &&PathBuf| {
+            let above = file.parent().map(Path::canonicalize);
+            above.is_some_and(|above| above.is_ok_and(|above| above.starts_with(root)))
+        };
+        let files = all().clone();
+        files.iter().filter(is_below).cloned().collect()
     }
 
     /// Whether a place is one of them, or lies above one.

@@ -180,6 +180,8 @@ impl<'a> Finder<'a> {
                 let text = format!("the protected path `{}` is not in it", path.display());
                 io::Error::new(io::ErrorKind::InvalidInput, text)
             })?;
+            self.links_to(path);
+            self.pin_above(&inside);
             self.whole(&inside)?;
         }
         Ok(())

@@ -236,7 +236,11 @@ impl Runner {
             [] => self.prepared(workspace, &key)?,
             pinned => {
                 let copies = pinned.iter().filter(|file| file.content.is_some());
-                let places = copies.filter_map(|file| file.host.clone());
+                let places = copies.flat_map(|file| {
+                    let named = workspace.root().join(&file.path);
+                    let linked = (file.host.as_ref() != Some(&named)).then_some(named);
+                    file.host.clone().into_iter().chain(linked)
+                });
                 in_use = Some(InUse::of(places.collect()));
                 (self.prepared_with(workspace, &key, pinned)?, false)
             }
