@@ -213,7 +213,11 @@ async fn hold_files(
 /// Remembers which files were approved, for the next question about them. A disk that refuses stops no call.
 async fn remember(bound: Bound, call: &Call<'_>) {
     let policy = &call.inner.policy;
-    let Some(approved) = policy.approved_files.clone().filter(|_| !bound.is_empty()) else {
+    let Some(approved) = policy
+        .approved_files
+        .clone()
+        .filter(|_| !bound.files.is_empty())
+    else {
         return;
     };
     let workspace = policy.workspace.as_deref().map(Workspace::root).map(place);

@@ -4,6 +4,7 @@
 //! the call goes back to be asked about, three times at most. The bytes that were compared last are what a sandbox shows the
 //! program, so that there is no moment between the two.
 
+use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::panic_text;
+use super::search_path::on_path;
 use crate::approval::BoundFile;
 use crate::approval::grants::place;
 use crate::catalogue::{Entry, Inner};
@@ -18,13 +20,17 @@ use crate::model::JsonObject;
 use crate::model::diff;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
-use crate::shell::{self, Directory, RunFile, Script, SimpleCommand};
+use crate::shell::{self, Directory, RunFile, Script};
 use crate::spec::Role;
 use crate::tool::ShellText;
 use crate::workspace::{Runnable, Workspace};
 
 /// The most files that an approval can be bound to.
 const MAX_FILES: usize = 64;
+/// The most names of a search that must stay absent.
+const MAX_PASSED: usize = 1024;
+/// More candidates of a search than both allow: which of them is too many is of no interest.
+pub(super) const MAX_CANDIDATES: usize = MAX_FILES + MAX_PASSED + 1;
 /// How many bytes of files are shown to one program as copies; those beyond it are only compared.
 const MAX_PINNED: usize = 32 * 1024 * 1024;
 /// The longest text that is kept while a person is asked, to say what changed in it.
@@ -40,6 +46,8 @@ pub(crate) struct Bound {
     found: Vec<Runnable>,
     /// Whether nothing of the call itself changes them before they run, in the same order.
     steady: Vec<bool>,
+    /// Names at which nothing is, but where a search for a program or module would find a file before the bound one.
+    passed: BTreeSet<String>,
 }
 
 impl Bound {
@@ -64,7 +72,7 @@ impl Bound {
                 None => shell::read(&text.text),
             };
             has_more |= script.has_more_files;
-            let mut files = script.files.clone();
+            let mut files = script.files.listed.clone();
             if !script.doubts.is_empty() {
                 files.extend(shell::read_files(&script));
             }
@@ -83,7 +91,7 @@ impl Bound {
             }
             before.push(script);
         }
-        if has_more || bound.files.len() > MAX_FILES {
+        if has_more || bound.files.len() > MAX_FILES || bound.passed.len() > MAX_PASSED {
             return Err(ToolError::new(
                 ErrorCode::InvalidArguments,
                 format!(
@@ -123,6 +131,8 @@ impl Bound {
                 let is_there = found.digest.is_some() || found.leads_to.is_some();
                 if is_there || !file.optional {
                     self.push(found, steady);
+                } else if self.passed.len() <= MAX_PASSED {
+                    self.passed.insert(found.path);
                 }
                 if is_there {
                     break;
@@ -144,8 +154,9 @@ impl Bound {
         }
     }
 
+    /// Whether nothing has to be looked at again before the call runs.
     pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.passed.is_empty()
     }
 
     /// Without content that is not needed while a person is asked.
@@ -179,6 +190,11 @@ impl Bound {
                 Some(_) | None => changed.push(before.path.clone()),
             }
         }
+        let appeared = |path: &&String| {
+            let now = workspace.and_then(|workspace| workspace.runnable(path));
+            now.is_some_and(|now| now.digest.is_some() || now.leads_to.is_some())
+        };
+        changed.extend(self.passed.iter().filter(appeared).cloned());
         match changed.is_empty() {
             true => Ok(held.into()),
             false => Err(changed),
@@ -291,58 +307,8 @@ fn texts(entry: &Entry, args: &JsonObject, workspace: &Workspace) -> Vec<ShellTe
     given.into_iter().chain(authored).collect()
 }
 
-/// Programs without a path that are found in a directory of the workspace.
-fn on_path(text: &ShellText, script: &Script, base: &str, workspace: &Workspace) -> Vec<RunFile> {
-    let inherited = std::env::var("PATH").unwrap_or_default();
-    let path = text.path.as_deref().unwrap_or(&inherited);
-    let mut directories: Vec<String> = path.split(':').map(str::to_owned).collect();
-    for command in &script.commands {
-        let words = command.words.iter().filter_map(|word| word.after("PATH="));
-        let set = command
-            .assignments
-            .iter()
-            .filter(|(name, _)| name == "PATH");
-        let values = words.chain(set.map(|(_, value)| value.clone()));
-        for part in values.flat_map(|value| value.parts) {
-            if let shell::Part::Text(part) = part {
-                directories.extend(part.split(':').map(str::to_owned));
-            }
-        }
-    }
-    let root = workspace.root();
-    directories.retain(|directory| {
-        let place = root.join(base).join(directory);
-        !directory.is_empty()
-            && place
-                .canonicalize()
-                .is_ok_and(|place| place.starts_with(root))
-    });
-    if directories.is_empty() {
-        return Vec::new();
-    }
-    let program = |(index, command): (usize, &SimpleCommand)| {
-        let name = command.words.first()?.as_static()?;
-        let is_name = !name.is_empty() && !name.contains('/');
-        is_name.then(|| RunFile {
-            names: directories
-                .iter()
-                .map(|directory| format!("{directory}/{name}"))
-                .collect(),
-            directories: vec![Directory::Start],
-            command: index,
-            optional: true,
-        })
-    };
-    script
-        .commands
-        .iter()
-        .enumerate()
-        .filter_map(program)
-        .collect()
-}
-
 /// A path that begins with `~`, as the shell has it.
-fn at_home(path: &str) -> PathBuf {
+pub(super) fn at_home(path: &str) -> PathBuf {
     match path.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
             let home = std::env::var("HOME").unwrap_or_default();

@@ -18,6 +18,7 @@ mod finish;
 mod masking;
 mod plan;
 mod question;
+mod search_path;
 mod trace;
 
 use std::panic::AssertUnwindSafe;

@@ -55,7 +55,7 @@ pub(super) fn question(
     let workspace = call.inner.policy.workspace.as_deref().map(Workspace::root);
     let workspace = workspace.map(place);
     let mut args_digest = Digester::default().text(entry.digest()).object(args);
-    if !bound.is_empty() {
+    if !bound.files.is_empty() {
         args_digest = args_digest.json(&bound.digested());
     }
     let args_digest = args_digest.finish();

@@ -158,6 +158,7 @@ impl Walker {
                 Outcome::stays(&self.directory)
             }
             Kind::Coprocess(body) => {
+                self.script.files.in_any_order = true;
                 let mut inner = inner.apart();
                 inner.input = Input::Unknown;
                 inner.piped = true;
@@ -194,6 +195,7 @@ impl Walker {
     }
 
     pub(super) fn start_loop(&mut self, moves: bool, inner: &mut Context<'_>) -> LoopStart {
+        self.script.files.in_any_order = true;
         inner.straight = false;
         inner.in_loop = true;
         if moves {
@@ -238,6 +240,7 @@ impl Walker {
         self.has_moving_function |= function.moves;
         known.calls.extend(function.calls);
         self.script.fork_bomb |= starts_itself(body, name, false);
+        self.script.files.in_any_order = true;
         let inner = Context {
             straight: false,
             in_loop: false,

@@ -19,6 +19,12 @@ const MAX_FILES: usize = 200;
 /// The most words of which one may be the script.
 const MAX_NAMES: usize = 16;
 
+/// Wrappers that run what they are given once, in the order of its text. All others may run it again.
+const RUN_ONCE: &[&str] = &[
+    "bash", "builtin", "chrt", "command", "dash", "doas", "env", "eval", "exec", "ionice", "ksh",
+    "nice", "nohup", "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "zsh",
+];
+
 impl Walker {
     /// Notes the program of a command, if a path names it, and the script of an interpreter that has no reader here.
     pub(super) fn note_program(&mut self, command: &SimpleCommand) {
@@ -63,13 +69,20 @@ impl Walker {
         }
     }
 
-    /// Notes the file of a Python module that is run.
+    /// Notes the files that a Python module that is run may be.
     pub(super) fn note_module(&mut self, module: Option<&Word>) {
-        if let Some(module) = module.and_then(Word::as_static) {
-            let path = module.replace('.', "/");
-            let names = vec![format!("{path}/__main__.py"), format!("{path}.py")];
-            self.note(names, self.script.commands.len().saturating_sub(1), true);
+        let Some(module) = module.and_then(Word::as_static) else {
+            return;
+        };
+        let path = module.replace('.', "/");
+        let at = self.script.commands.len().saturating_sub(1);
+        // All of a package's `__init__.py` run, and a package that appears beside a module of its name takes its place.
+        let packages = path.match_indices('/').map(|(end, _)| &path[..end]);
+        for package in packages.chain([path.as_str()]).take(MAX_NAMES) {
+            self.note(vec![format!("{package}/__init__.py")], at, true);
         }
+        self.note(vec![format!("{path}/__main__.py")], at, true);
+        self.note(vec![format!("{path}.py")], at, true);
     }
 
     /// Notes that a `cd` may lead here.
@@ -100,11 +113,11 @@ impl Walker {
             known => vec![known.clone()],
         };
         let is_same = |file: &&mut RunFile| file.names == names && file.directories == directories;
-        if let Some(known) = self.script.files.iter_mut().find(is_same) {
+        if let Some(known) = self.script.files.listed.iter_mut().find(is_same) {
             known.command = known.command.max(command);
             known.optional &= optional;
-        } else if self.script.files.len() < MAX_FILES {
-            self.script.files.push(RunFile {
+        } else if self.script.files.listed.len() < MAX_FILES {
+            self.script.files.listed.push(RunFile {
                 names,
                 directories,
                 command,
@@ -168,26 +181,38 @@ pub fn read_files(script: &Script) -> Vec<RunFile> {
 }
 
 /// Whether a command before the one that runs a file may change that file: then what runs is what that command left. All commands
-/// are before a file of a later text.
+/// are before a file of a later text, and all others are where the order is not known.
 #[doc(hidden)]
 pub fn may_change(script: &Script, file: &RunFile) -> bool {
     let runs = script.commands.get(file.command);
-    let writes = |redirect: &super::Redirect| {
-        let is_other = redirect.target.as_static().is_some_and(|target| {
+    let is_target = |target: &Word| {
+        let is_other = target.as_static().is_some_and(|target| {
             let is_other = |name: &String| base_name(name) != base_name(target);
             target.starts_with("/dev/") || file.names.iter().all(is_other)
         });
-        redirect.kind == RedirectKind::Write && !is_other
+        !is_other
+    };
+    let writes = |redirect: &super::Redirect| {
+        redirect.kind == RedirectKind::Write && is_target(&redirect.target)
     };
     let changes = |command: &SimpleCommand| {
         let is_harmless = command.words.is_empty()
             || command.name().is_some_and(|name| {
                 let wraps = runs.is_some_and(|runs| runs.via.iter().any(|via| via == name));
-                wraps || programs::is(name, Fact::Harmless, "yes")
+                let copies = name == "tee" && !command.words[1..].iter().any(is_target);
+                wraps || copies || programs::is(name, Fact::Harmless, "yes")
             });
         !is_harmless || command.redirects.iter().any(writes)
     };
-    script.commands.iter().take(file.command).any(changes)
+    let runs_again = |command: &SimpleCommand| {
+        let mut via = command.via.iter();
+        via.any(|via| !RUN_ONCE.contains(&via.as_str()))
+    };
+    let in_any_order = script.files.in_any_order || script.commands.iter().any(runs_again);
+    let mut others = script.commands.iter().enumerate();
+    others.any(|(at, command)| {
+        (at < file.command || in_any_order && at > file.command) && changes(command)
+    })
 }
 
 #[cfg(test)]
@@ -203,7 +228,7 @@ mod tests {
             Directory::Unknown => "?".to_owned(),
         };
         let script = read(text);
-        let files = script.files.iter();
+        let files = script.files.listed.iter();
         files
             .map(|file| {
                 let places: Vec<String> = file.directories.iter().map(shown).collect();
@@ -228,9 +253,21 @@ mod tests {
             ),
             (
                 "python3 -m pkg.tool",
-                &["pkg/tool/__main__.py|pkg/tool.py in ."],
+                &[
+                    "pkg/__init__.py in .",
+                    "pkg/tool/__init__.py in .",
+                    "pkg/tool/__main__.py in .",
+                    "pkg/tool.py in .",
+                ],
             ),
-            ("python3 -mtool", &["tool/__main__.py|tool.py in ."]),
+            (
+                "python3 -mtool",
+                &[
+                    "tool/__init__.py in .",
+                    "tool/__main__.py in .",
+                    "tool.py in .",
+                ],
+            ),
             ("node src/x", &["src/x|src/x.js|src/x/index.js in ."]),
             ("perl -w x.pl y", &["x.pl in ."]),
             ("php -f x.php", &["x.php in ."]),
@@ -278,9 +315,8 @@ mod tests {
     fn a_file_is_changed_only_by_what_comes_before_and_may_write() {
         let changed = |text: &str| {
             let script = read(text);
-            script
-                .files
-                .iter()
+            let files = script.files.listed.iter();
+            files
                 .map(|file| may_change(&script, file))
                 .collect::<Vec<bool>>()
         };
@@ -302,14 +338,52 @@ mod tests {
     }
 
     #[test]
+    fn where_the_order_is_unknown_every_other_command_may_come_before() {
+        let changed = |text: &str| {
+            let script = read(text);
+            let mut files = script.files.listed.iter();
+            let file = files.find(|file| file.names == ["x.sh"]).unwrap();
+            may_change(&script, file)
+        };
+        for text in [
+            "for i in 1 2; do sh x.sh; ./a.sh; done",
+            "while read l; do sh x.sh; ./a.sh; done < list",
+            "for ((i = 0; i < 2; i++)); do sh x.sh; ./a.sh; done",
+            "f() { sh x.sh; }; ./a.sh; f",
+            "trap 'sh x.sh' EXIT; ./a.sh",
+            "sh x.sh & ./a.sh",
+            "sh x.sh | ./a.sh",
+            "coproc { sh x.sh; }; ./a.sh",
+            "cat <(sh x.sh) <(./a.sh)",
+            "find . -exec sh -c 'sh x.sh; ./a.sh' \\;",
+            "sh x.sh | tee x.sh",
+            "sh x.sh | tee \"$f\"",
+        ] {
+            assert!(changed(text), "{text}");
+        }
+        for text in [
+            "sh x.sh; ./a.sh",
+            "if true; then sh x.sh; fi; ./a.sh",
+            "sh -c 'sh x.sh; ./a.sh'",
+            "for i in 1 2; do sh x.sh \"$i\"; done",
+            "sh x.sh 2>&1 | tee log | head",
+            "sh x.sh | jq . | tr a b",
+            "sh x.sh &",
+            "find . -exec sh x.sh {} \\;",
+        ] {
+            assert!(!changed(text), "{text}");
+        }
+    }
+
+    #[test]
     fn a_text_with_more_files_than_are_listed_says_so() {
         let many =
             |count: usize| -> String { (0..count).map(|at| format!("./{at}.sh\n")).collect() };
         assert!(!read(&many(MAX_FILES)).has_more_files);
         assert!(read(&many(MAX_FILES + 1)).has_more_files);
         let same = read(&format!("{}./y.sh", "./x.sh\n".repeat(MAX_FILES * 2)));
-        assert_eq!((same.files.len(), same.has_more_files), (2, false));
-        assert_eq!(same.files[0].command, MAX_FILES * 2 - 1);
+        assert_eq!((same.files.listed.len(), same.has_more_files), (2, false));
+        assert_eq!(same.files.listed[0].command, MAX_FILES * 2 - 1);
         let places: String = (0..MAX_VISITED).map(|at| format!("cd {at}; ")).collect();
         assert!(read(&format!("{places}./x.sh")).has_more_files);
     }

@@ -57,8 +57,8 @@ pub use variables::is_acted_on;
 pub use files::{may_change, read_files};
 pub(crate) use lex::Dialect;
 pub use script::{
-    Code, Directory, Doubt, Part, Redirect, RedirectKind, RunFile, Script, SimpleCommand, Word,
-    WordLoop,
+    Code, Directory, Doubt, Part, Redirect, RedirectKind, RunFile, RunFiles, Script, SimpleCommand,
+    Word, WordLoop,
 };
 pub(crate) use shells::is_shell;
 

@@ -16,8 +16,8 @@ pub struct Script {
     pub fork_bomb: bool,
     /// Whether reading was given up because it costs too much: there may be commands that are not listed. That is a doubt, too.
     pub is_cut: bool,
-    /// The files that the commands run, as far as fixed words name them; see [`RunFile`].
-    pub files: Vec<RunFile>,
+    /// The files that the commands run, as far as fixed words name them.
+    pub files: RunFiles,
     /// Whether they run more files than are listed.
     pub has_more_files: bool,
     /// The loops over words, in the order of the text.
@@ -33,6 +33,16 @@ pub struct WordLoop {
     pub name: String,
     /// The words, after expansion of quotes.
     pub words: Vec<Word>,
+}
+
+/// The files that the commands of a text run.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RunFiles {
+    /// Each of them, once.
+    pub listed: Vec<RunFile>,
+    /// Whether the commands may run in another order than they are listed, or again: there is a loop, a function, a pipeline, or
+    /// something in the background.
+    pub in_any_order: bool,
 }
 
 /// A file that a command runs: its program, if that is named by a path, or the script of a shell or interpreter.

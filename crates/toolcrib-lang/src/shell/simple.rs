@@ -481,6 +481,7 @@ impl Walker {
                 }
                 Piece::Substitution { list, .. } => self.substitution(list, context, false),
                 Piece::Process { list, source } => {
+                    self.script.files.in_any_order = true;
                     self.substitution(list, context, source.starts_with('>'));
                 }
                 Piece::Backticks { text, .. } => {

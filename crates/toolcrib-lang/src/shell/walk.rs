@@ -338,6 +338,7 @@ impl Walker {
 
     pub(super) fn item(&mut self, item: &Item<'_>, context: &Context<'_>) -> Outcome {
         if item.background {
+            self.script.files.in_any_order = true;
             let inner = context.apart();
             self.apart(|walker| {
                 walker.chain(&item.chain, &inner);
@@ -392,6 +393,7 @@ impl Walker {
             [] => Outcome::stays(&self.directory),
             [command] => self.command(command, context),
             parts => {
+                self.script.files.in_any_order = true;
                 for (index, command) in parts.iter().enumerate() {
                     let mut inner = context.apart();
                     if index > 0 {

@@ -508,6 +508,12 @@ async fn a_script_is_found_where_the_command_goes() {
         ("./deploy.sh", Some("sub")),
         ("cd .. && cd sub && sh -c 'sh ./deploy.sh'", Some("sub")),
         ("PATH=./sub:$PATH deploy.sh", None),
+        ("PATH=$PWD/sub:$PATH deploy.sh", None),
+        ("PATH=\"$(pwd)/sub:$PATH\" deploy.sh", None),
+        ("export PATH=$PWD/sub:$PATH; deploy.sh", None),
+        ("env PATH=\"$PWD/sub:$PATH\" deploy.sh", None),
+        ("cd sub && PATH=.:$PATH deploy.sh", None),
+        ("cd sub && PATH=:$PATH deploy.sh", None),
     ] {
         let scene = Scene::new();
         scene.script("sub/deploy.sh", "#!/bin/sh\necho first\n");
@@ -522,6 +528,72 @@ async fn a_script_is_found_where_the_command_goes() {
         approve(&crib, &second).unwrap();
         assert_eq!(stdout(&call.outcome().await), "second\n", "{command}");
     }
+}
+
+#[tokio::test]
+async fn a_file_that_comes_earlier_in_the_search_is_asked_about() {
+    for (command, first, later) in [
+        (
+            "PATH=b0:sub:$PATH deploy.sh",
+            Some("sub/deploy.sh"),
+            "b0/deploy.sh",
+        ),
+        ("PATH=sub:$PATH; . lib.sh; true deploy", None, "sub/lib.sh"),
+        ("python3 -m deploy", Some("deploy.py"), "deploy/__init__.py"),
+        ("python3 -m timeit -n1 -r1 deploy", None, "timeit.py"),
+    ] {
+        let scene = Scene::new();
+        scene.script("lib.sh", "true\n");
+        if let Some(first) = first {
+            scene.script(first, "#!/bin/sh\n");
+        }
+        let path = scene.path(later);
+        let swap = move |count| {
+            if count == 1 {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(&path, "#!/bin/sh\n").unwrap();
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            }
+        };
+        let (_, asked) = with_swaps(&scene, shell(command), swap, |_| {}).await;
+        let bound = |at: usize| -> Vec<&str> {
+            let files = asked[at].bound.iter();
+            files.map(|file| file.path.as_str()).collect()
+        };
+        assert_eq!(asked.len(), 2, "{command}: {asked:#?}");
+        assert!(!bound(0).contains(&later), "{command}");
+        assert!(bound(1).contains(&later), "{command}");
+        let reason = &asked[1].reason;
+        assert!(reason.contains(&format!("`{later}` changed")), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_is_not_promised_of_a_script_that_a_later_command_may_change() {
+    for command in [
+        "for i in 1 2; do sh sub/deploy.sh; ./a.sh; done",
+        "f() { sh sub/deploy.sh; }; ./a.sh; f",
+        "trap 'sh sub/deploy.sh' EXIT; ./a.sh",
+    ] {
+        let scene = Scene::new();
+        scene.script("sub/deploy.sh", "echo first\n");
+        scene.script("a.sh", "#!/bin/sh\ntrue\n");
+        let (_, asked) = with_swaps(&scene, shell(command), |_| {}, |_| {}).await;
+        let mut files = asked[0].bound.iter();
+        let file = files.find(|file| file.path == "sub/deploy.sh").unwrap();
+        assert!(!file.pinned, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_script_that_runs_as_a_copy_cannot_move_its_own_directory_away() {
+    let scene = Scene::new();
+    let moves = "mv sub old && mkdir sub && echo 'echo evil' > sub/deploy.sh\necho approved\n";
+    scene.script("sub/deploy.sh", moves);
+    let request = shell("for i in 1 2; do sh sub/deploy.sh; done");
+    let (outcome, asked) = with_swaps(&scene, request, |_| {}, |_| {}).await;
+    assert!(asked[0].bound[0].pinned);
+    assert_eq!(stdout(&outcome), "approved\napproved\n");
 }
 
 #[tokio::test]
@@ -566,8 +638,8 @@ async fn a_call_that_needs_no_approval_is_bound_to_nothing() {
     assert_eq!(stdout(&outcome), "free\nchanged\n");
 }
 
-/// Starts an approved command that waits for a line in `fifo` and then runs the script.
-fn waiting(scene: &Scene) -> (Crib, CallHandle) {
+/// Starts an approved command that waits for a line in `fifo` and then runs a script.
+fn waiting(scene: &Scene, script: &str) -> (Crib, CallHandle) {
     let fifo = scene.path("fifo");
     assert!(
         Command::new("mkfifo")
@@ -578,8 +650,8 @@ fn waiting(scene: &Scene) -> (Crib, CallHandle) {
     );
     let yes = toolcrib::approval::AllowAll::by("test");
     let crib = scene.open(Approvals::Ask(Arc::new(yes)));
-    let command = "read line < fifo; bash ./deploy.sh";
-    let call = crib.registry().execute_async(shell(command));
+    let command = format!("read line < fifo; bash ./{script}");
+    let call = crib.registry().execute_async(shell(&command));
     (crib, call)
 }
 
@@ -595,7 +667,7 @@ async fn tools_cannot_give_the_name_of_a_running_script_to_another_file() {
     let scene = Scene::new();
     scene.script("sub/deploy.sh", "echo first\n");
     scene.script("evil.sh", "echo evil\n");
-    let (crib, call) = waiting(&scene);
+    let (crib, call) = waiting(&scene, "deploy.sh");
     let mut line = until_read(&scene).await;
     let other = crib.registry();
     let write = CallRequest::new("write_file")
@@ -638,10 +710,38 @@ async fn tools_cannot_give_the_name_of_a_running_script_to_another_file() {
 }
 
 #[tokio::test]
+async fn commands_cannot_move_the_directory_of_a_running_script_away() {
+    for script in ["sub/deep/deploy.sh", "link/deploy.sh"] {
+        let scene = Scene::new();
+        scene.script("sub/deep/deploy.sh", "echo first\n");
+        symlink("sub/deep", scene.path("link")).unwrap();
+        let (crib, call) = waiting(&scene, script);
+        let mut line = until_read(&scene).await;
+        for command in [
+            "mv sub sub.old",
+            "mv sub/deep sub/old",
+            "cd sub && mv deep old",
+            "mv link old; mkdir link; echo 'echo evil' > link/deploy.sh; test -h old",
+        ] {
+            let outcome = crib.registry().execute(shell(command)).await;
+            let is_other_way = command.contains("link") && !script.starts_with("link");
+            let exit = &outcome.value().unwrap()["exitCode"];
+            assert_eq!(exit == 0, is_other_way, "{script} {command}: {outcome:?}");
+        }
+        line.write_all(b"go\n").unwrap();
+        let outcome = call.outcome().await;
+        assert_eq!(stdout(&outcome), "first\n", "{script}");
+        assert_eq!(outcome.sandbox.unwrap().not_enforced, [""; 0]);
+        let outcome = crib.registry().execute(shell("mv sub sub.old")).await;
+        assert_eq!(outcome.value().unwrap()["exitCode"], 0, "{outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_script_that_another_program_replaces_while_it_runs_is_reported() {
     let scene = Scene::new();
     scene.script("new.sh", "echo new\n");
-    let (_crib, call) = waiting(&scene);
+    let (_crib, call) = waiting(&scene, "deploy.sh");
     let mut line = until_read(&scene).await;
     fs::rename(scene.path("new.sh"), scene.path("deploy.sh")).unwrap();
     line.write_all(b"go\n").unwrap();
