@@ -1,6 +1,7 @@
 //! What the default set knows beyond patterns: where the targets of a command are.
 
 mod every_file;
+mod listing;
 mod outside;
 mod permissions;
 mod removal;

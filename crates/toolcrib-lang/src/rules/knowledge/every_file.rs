@@ -1,23 +1,25 @@
 //! Commands that remove, empty or overwrite whatever a listing of the whole workspace finds: `find . -type f | xargs rm`,
-//! `find . -exec truncate -s 0 {} +`, `fd -x rm`, `for f in *; do rm "$f"; done`.
+//! `rm $(git ls-files)`, `find . -exec truncate -s 0 {} +`, `fd -x rm`, `for f in *; do rm "$f"; done`. A listing of a `.git` counts, too,
+//! and for `git checkout` and `git restore` one of all changed files.
 //!
 //! `rm -r`, `find -delete` and `find -exec rm` belong to `recursive-removal`. A listing that selects by name is what people mean, and so is
 //! one of a directory inside.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::Find;
+use super::listing::{lists, lists_everything, names_whole_root, starts_at_root};
 use super::removal::removes;
 use super::selection::{FindRemoval, Selection};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Invocation};
-use crate::rules::place::{Name, Root};
 use crate::shell::{Part, RedirectKind, Word};
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let commands: Vec<&Invocation<'_>> = facts.commands().collect();
-    let loops = Loops::of(facts, &commands);
+    let variables = Variables::of(facts, &commands);
     for (index, command) in commands.iter().enumerate() {
         let whole = |arg: &&Arg<'_>| !arg.word.is_static() && names_whole_root(command, arg.word);
         let destroys = match command.name {
@@ -35,7 +37,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         if !destroys_found(command) {
             continue;
         }
-        if loops.fits_all(command) {
+        if variables.fits_all(command) {
             let reason =
                 "every file that the loop goes over would be removed, emptied or overwritten";
             find(Verdict::Ask, reason.to_owned(), command.text());
@@ -54,9 +56,10 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         } else if let Some(found) = by(&["fd", "fdfind"]) {
             lists_everything(found).then_some(found)
         } else {
-            piped_from(&commands[..index], command)
+            piped_from(&commands[..index], command, command)
                 .or_else(|| substituted(&commands, command))
-                .or_else(|| loops.listing(command))
+                .or_else(|| listed_in_file(&commands, index))
+                .or_else(|| variables.listing(command))
         };
         if let Some(listing) = listing {
             let reason = format!(
@@ -98,6 +101,14 @@ fn destroys_found(command: &Invocation<'_>) -> bool {
                     && operands().next().is_some_and(|first| !found(first))
                     && operands().last().is_some_and(found)
             }
+            "git" => {
+                let overwrites = match operands().next().map(|first| first.text.as_ref()) {
+                    Some("checkout") => true,
+                    Some("restore") => !command.has("-S|--staged") || command.has("-W|--worktree"),
+                    _ => false,
+                };
+                overwrites && operands().skip(1).any(found)
+            }
             _ => false,
         }
 }
@@ -118,17 +129,18 @@ fn runs_for_everything(command: &Invocation<'_>) -> bool {
     !narrow && starts_at_root(command, removal.starts)
 }
 
-/// The command whose output a command is given, unless a filter between them selects by name.
+/// The command whose output the end of a pipeline is given for `command`, unless a filter between them selects by name.
 fn piped_from<'c, 's>(
     before: &[&'c Invocation<'s>],
+    end: &Invocation<'_>,
     command: &Invocation<'_>,
 ) -> Option<&'c Invocation<'s>> {
-    if !command.command.piped {
+    if !end.command.piped {
         return None;
     }
     let at = before.iter().rposition(|other| !other.command.piped)?;
     let selects = |filter: &&Invocation<'_>| {
-        matches!(filter.name, "grep" | "egrep" | "fgrep" | "rg") && !filter.has("-v|--invert-match")
+        FILTERS.contains(&filter.name) && !filter.has("-v|--invert-match")
     };
     if before[at + 1..].iter().any(selects) {
         return None;
@@ -136,12 +148,58 @@ fn piped_from<'c, 's>(
     let head = before[at];
     let mut candidates = before[..=at].iter().rev().copied();
     candidates
-        .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists_everything(other))
+        .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists(other, command))
 }
 
-/// Variables that a loop gives paths of the whole workspace, each looked at once.
+/// The command that wrote its list to a file that a command gets its paths from: `git ls-files > list; xargs rm < list`.
+fn listed_in_file<'c, 's>(
+    commands: &[&'c Invocation<'s>],
+    index: usize,
+) -> Option<&'c Invocation<'s>> {
+    let command = commands[index];
+    let wrappers = || {
+        let before = commands[..index].iter();
+        before.filter(|other| other.name == "xargs" && runs(other, command))
+    };
+    let own = std::iter::once(&command);
+    let redirects = own
+        .chain(wrappers())
+        .flat_map(|reader| &reader.command.redirects);
+    let read = redirects
+        .filter(|redirect| redirect.kind == RedirectKind::Read)
+        .filter_map(|redirect| redirect.target.as_static());
+    let arguments = wrappers().flat_map(|xargs| {
+        let texts = xargs.args.iter().map(|arg| arg.text.as_ref());
+        let next = texts.clone().skip(1).map(Some).chain([None]);
+        texts.zip(next).filter_map(|(text, next)| match text {
+            "-a" | "--arg-file" => next,
+            text => text
+                .strip_prefix("--arg-file=")
+                .or_else(|| text.strip_prefix("-a")),
+        })
+    });
+    let plain = |path: &'c str| path.strip_prefix("./").unwrap_or(path);
+    let files: Vec<&str> = read.chain(arguments).map(plain).collect();
+    if files.is_empty() {
+        return None;
+    }
+    let mut before = commands[..index].iter().enumerate();
+    before.find_map(|(at, writer)| {
+        let writes = writer.command.redirects.iter().any(|redirect| {
+            let target = redirect.target.as_static().map(plain);
+            redirect.kind == RedirectKind::Write && target.is_some_and(|file| files.contains(&file))
+        });
+        match writes {
+            true if lists(writer, command) => Some(*writer),
+            true => piped_from(&commands[..at], writer, command),
+            false => None,
+        }
+    })
+}
+
+/// Variables that have paths of the whole workspace as their values, each looked at once.
 #[derive(Default)]
-struct Loops<'f> {
+struct Variables<'f> {
     /// The command that lists them, by the variable.
     listed: HashMap<&'f str, &'f Invocation<'f>>,
     /// Patterns without a fixed part, by the variable.
@@ -151,40 +209,62 @@ struct Loops<'f> {
 /// The most patterns of loops that are looked at: there are not many without a fixed part.
 const MAX_PATTERNS: usize = 32;
 
-impl<'f> Loops<'f> {
+impl<'f> Variables<'f> {
     fn of(facts: &'f Facts<'f>, commands: &[&'f Invocation<'f>]) -> Self {
-        let mut loops = Loops::default();
-        let mut listings: Vec<&Invocation<'_>> = Vec::new();
-        for over in facts.loops() {
-            if listings.is_empty() {
-                // One of each name, so that the list stays as short as the list of programs in `lists_everything`.
-                listings = commands
-                    .iter()
-                    .copied()
-                    .filter(|command| lists_everything(command))
-                    .collect();
-                listings.sort_by_key(|command| command.name);
-                listings.dedup_by_key(|command| command.name);
+        let mut variables = Variables::default();
+        let listings: OnceCell<Vec<&'f Invocation<'f>>> = OnceCell::new();
+        // One of each kind, so that the list stays as short as the list of programs in `lists_everything`.
+        let all = || {
+            let everything = |command: &&Invocation<'_>| lists_everything(command);
+            let mut all: Vec<_> = commands.iter().copied().filter(everything).collect();
+            all.sort_by(|one, other| kind(one).cmp(&kind(other)));
+            all.dedup_by(|one, other| kind(one) == kind(other));
+            all
+        };
+        let listing = |word: &Word| {
+            let mut sources = substitutions(word);
+            sources.find_map(|source| {
+                let mut listings = listings.get_or_init(all).iter().copied();
+                listings.find(|listing| prints(source, listing))
+            })
+        };
+        for command in commands {
+            for (name, value) in &command.command.assignments {
+                if let Some(listing) = listing(value) {
+                    variables.listed.entry(name).or_insert(listing);
+                }
             }
+            if matches!(command.name, "mapfile" | "readarray") {
+                let redirects = command.command.redirects.iter();
+                let listing = redirects
+                    .filter(|redirect| redirect.kind == RedirectKind::Read)
+                    .find_map(|redirect| listing(&redirect.target));
+                let name = command.args.last().and_then(|arg| arg.word.as_static());
+                let name = name.filter(|name| !name.starts_with('-'));
+                if let Some(listing) = listing {
+                    let name = name.unwrap_or("MAPFILE");
+                    variables.listed.entry(name).or_insert(listing);
+                }
+            }
+        }
+        for over in facts.loops() {
             for word in &over.words {
                 let is_bare = |part: &Part| {
                     matches!(part, Part::Glob(_)) || *part == Part::Text("./".to_owned())
                 };
                 let known = (over.name.as_str(), word);
                 if !word.is_static() && word.parts.iter().all(is_bare) {
-                    if loops.patterns.len() < MAX_PATTERNS && !loops.patterns.contains(&known) {
-                        loops.patterns.push(known);
+                    if variables.patterns.len() < MAX_PATTERNS
+                        && !variables.patterns.contains(&known)
+                    {
+                        variables.patterns.push(known);
                     }
-                } else if let Some(listing) = substitutions(word).find_map(|source| {
-                    listings
-                        .iter()
-                        .find(|listing| source.contains(listing.name))
-                }) {
-                    loops.listed.entry(&over.name).or_insert(listing);
+                } else if let Some(listing) = listing(word) {
+                    variables.listed.entry(&over.name).or_insert(listing);
                 }
             }
         }
-        loops
+        variables
     }
 
     /// The variables that a command is given.
@@ -194,7 +274,10 @@ impl<'f> Loops<'f> {
         let operands = command.operands().map(|operand| operand.word);
         let parts = targets.chain(operands).flat_map(|word| &word.parts);
         parts.filter_map(|part| match part {
-            Part::Dynamic(source) => Some(source.trim_matches(['$', '{', '}'])),
+            Part::Dynamic(source) => {
+                let name = source.trim_matches(['$', '{', '}']);
+                Some(name.trim_end_matches("[@]").trim_end_matches("[*]"))
+            }
             Part::Variable(name) => Some(name.as_str()),
             Part::Text(_) | Part::Glob(_) => None,
         })
@@ -217,14 +300,42 @@ impl<'f> Loops<'f> {
 /// What is between the parentheses of the substitutions in a word.
 fn substitutions(word: &Word) -> impl Iterator<Item = &str> {
     word.parts.iter().filter_map(|part| match part {
-        Part::Dynamic(source) => ["<(", "$(", "`"]
+        // The last ones begin a list: `f=($(find .))`.
+        Part::Dynamic(source) => ["<(", "$(", "`", "($(", "(`"]
             .iter()
             .find_map(|opening| source.strip_prefix(opening)),
         _ => None,
     })
 }
 
-/// The command whose output is a command's input as `< <(find .)`, or the list of `xargs -a <(find .)`.
+/// Programs that pass on only the lines that fit.
+const FILTERS: [&str; 4] = ["grep", "egrep", "fgrep", "rg"];
+
+/// The program that lists, and of git the subcommand.
+fn kind<'i>(listing: &'i Invocation<'_>) -> (&'i str, Option<&'i str>) {
+    let first = listing.operands().next();
+    let subcommand = first.filter(|_| listing.name == "git");
+    (listing.name, subcommand.map(|first| first.text.as_ref()))
+}
+
+/// Whether a substitution prints what a command lists, without a filter that selects by name.
+fn prints(source: &str, listing: &Invocation<'_>) -> bool {
+    let has = |wanted: &str| {
+        let mut words = source.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c)));
+        words.any(|word| word == wanted)
+    };
+    let (name, subcommand) = kind(listing);
+    let is_it = has(name) && subcommand.is_none_or(has);
+    let is_one_pipeline = !source.contains([';', '&', '\n']) && !source.contains("||");
+    let selects = |filter: &str| {
+        let mut words = filter.split_whitespace();
+        words.next().is_some_and(|name| FILTERS.contains(&name))
+            && !words.any(|word| word.starts_with("-v") || word == "--invert-match")
+    };
+    is_it && !(is_one_pipeline && source.split('|').skip(1).any(selects))
+}
+
+/// The command whose output is an operand of a command as `$(find .)`, its input as `< <(find .)`, or the list of `xargs -a <(find .)`.
 fn substituted<'c, 's>(
     commands: &[&'c Invocation<'s>],
     command: &Invocation<'_>,
@@ -234,94 +345,14 @@ fn substituted<'c, 's>(
         .filter(|other| other.name == "xargs" && runs(other, command))
         .flat_map(|xargs| &xargs.command.words);
     let redirects = command.command.redirects.iter();
+    let operands = command.operands().map(|operand| operand.word);
     let words = redirects.map(|redirect| &redirect.target).chain(list);
-    let sources: Vec<&str> = words.flat_map(substitutions).collect();
+    let sources: Vec<&str> = words.chain(operands).flat_map(substitutions).collect();
     if sources.is_empty() {
         return None;
     }
     let printed = |other: &&&Invocation<'_>| {
-        lists_everything(other) && sources.iter().any(|source| source.contains(other.name))
+        lists(other, command) && sources.iter().any(|source| prints(source, other))
     };
     commands.iter().find(printed).copied()
-}
-
-/// Whether a command prints the names of all files beneath the root of the workspace.
-fn lists_everything(command: &Invocation<'_>) -> bool {
-    let operands = || command.operands();
-    match command.name {
-        "find" | "gfind" => {
-            let removal = FindRemoval::of(command, |_| true);
-            removal.listed != Selection::Names && starts_at_root(command, removal.starts)
-        }
-        "fd" | "fdfind" => {
-            let narrowing =
-                "-e|--extension|-g|--glob|--search-path|--base-directory|-p|--full-path";
-            let before_command = command.args.iter().take_while(|arg| {
-                !matches!(arg.text.as_ref(), "-x" | "-X" | "--exec" | "--exec-batch")
-            });
-            let mut words = before_command.filter(|arg| !arg.is_option() && !is_a_type(&arg.text));
-            let pattern = words.next();
-            let path = words.next();
-            !command.has(narrowing)
-                && pattern.is_none_or(|pattern| command.is_everything(pattern))
-                && path.is_none_or(|path| is_root(command, path.word))
-        }
-        "ls" | "dir" => {
-            operands().next().is_none() && is_root(command, &Word::text("."))
-                || operands().any(|operand| is_root(command, operand.word))
-        }
-        "git" => {
-            let mut operands = operands().map(|operand| operand.text.as_ref());
-            let most = match operands.next() {
-                Some("ls-files") => 0,
-                Some("ls-tree") => 1,
-                _ => return false,
-            };
-            is_root(command, &Word::text("."))
-                && (operands.count() <= most
-                    || command
-                        .operands()
-                        .skip(1 + most)
-                        .any(|operand| command.is_everything(operand)))
-        }
-        "rg" => {
-            command.has("--files")
-                && operands().next().is_none()
-                && !command.has("-g|--glob|-t|--type")
-        }
-        "echo" | "printf" => {
-            operands().any(|operand| !operand.word.is_static() && is_root(command, operand.word))
-        }
-        _ => false,
-    }
-}
-
-/// The value of `fd -t`.
-fn is_a_type(text: &str) -> bool {
-    matches!(
-        text,
-        "f" | "d" | "l" | "x" | "e" | "file" | "directory" | "symlink" | "executable" | "empty"
-    )
-}
-
-fn starts_at_root(command: &Invocation<'_>, starts: &[Arg<'_>]) -> bool {
-    starts.is_empty() && is_root(command, &Word::text("."))
-        || starts.iter().any(|start| is_root(command, start.word))
-}
-
-/// Whether a word is a pattern for all that is in the root of the workspace: `*`, `./*`.
-fn names_whole_root(command: &Invocation<'_>, word: &Word) -> bool {
-    let located = command.locate(word);
-    located.root == Root::Workspace && !located.names.is_empty() && is_root(command, word)
-}
-
-/// Whether a path is the workspace, all that is in it, something around it, or cannot be told.
-fn is_root(command: &Invocation<'_>, word: &Word) -> bool {
-    let located = command.locate(word);
-    let whole = |name: &Name| name.glob.as_ref().is_some_and(|glob| glob.fixed() == 0);
-    match located.root {
-        Root::Workspace => located.names.iter().all(whole),
-        Root::FileSystem | Root::Home | Root::Unknown => true,
-        Root::Temporary => false,
-    }
 }

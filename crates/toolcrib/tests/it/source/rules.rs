@@ -46,7 +46,7 @@ async fn that_parts_of_a_trusted_text_cannot_be_told_before_it_runs_does_not_ask
     for bash in [
         "for f in *; do \"$(command -v cat)\" \"$f\"; done",
         "eval \"$(dircolors)\"; $PAGER x",
-        "x=$(ls); rm $x",
+        "x=$(cat list); rm $x",
         "python3 -c 'import os; os.remove(\"x\")'",
     ] {
         assert_eq!(code(bash, "x").await, None, "{bash}");
