@@ -13,7 +13,10 @@ use std::{
     ffi::OsStr,
     fs::File,
     io::{self, BufRead, BufReader, Read},
-    os::unix::{ffi::OsStrExt, fs::OpenOptionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{FileExt, OpenOptionsExt},
+    },
     path::{Component, Path, PathBuf},
 };
 
@@ -141,14 +144,63 @@ fn read(index: &Path, object_name: usize, found: &mut Vec<PathBuf>) -> io::Resul
     if !file.metadata()?.is_file() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
+    let end_of_entries = end_of_entries(&file, object_name)?;
     let mut from = BufReader::with_capacity(64 << 10, file.take(MOST_BYTES));
-    read_entries(&mut from, object_name, found)?;
-    shared_part(&mut from, object_name)
+    let entries = read_entries(&mut from, object_name, found)?;
+    if end_of_entries.is_some_and(|end| u64::from(end) != entries.end) {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    shared_part(&mut from, object_name, &entries)
+}
+
+/// Where the entries of an index end by its last extension, `EOIE`, which git looks for from the end of the file.
+fn end_of_entries(index: &File, object_name: usize) -> io::Result<Option<u32>> {
+    let mut tail = vec![0; 12 + 2 * object_name];
+    let Some(at) = index.metadata()?.len().checked_sub(tail.len() as u64) else {
+        return Ok(None);
+    };
+    index.read_exact_at(&mut tail, at)?;
+    let is_one = &tail[..4] == b"EOIE" && number(&tail[4..8]) as usize == 4 + object_name;
+    Ok(is_one.then(|| number(&tail[8..12])))
+}
+
+/// Where the entries of an index are.
+struct Entries {
+    /// Where each begins; none if its name rests on the one before.
+    begin: Vec<Option<u64>>,
+    end: u64,
+}
+
+impl Entries {
+    /// Whether a table of blocks (the extension `IEOT`) says what the entries themselves say: git reads large indexes by it, with several
+    /// threads.
+    fn are_as_in(&self, table: &[u8]) -> bool {
+        let Some((_version, blocks)) = table.split_at_checked(4) else {
+            return false;
+        };
+        let mut next = 0;
+        for block in blocks.chunks(8) {
+            let Some((offset, count)) = block.split_at_checked(4) else {
+                return false;
+            };
+            let begin = self.begin.get(next).copied().flatten();
+            let count = number(count) as usize;
+            if count > 0 && begin != Some(number(offset).into()) {
+                return false;
+            }
+            next += count;
+        }
+        next == self.begin.len()
+    }
 }
 
 /// The name of the shared part, by the extension `link`; the last one counts. Git skips extensions that it does not know if their names
 /// begin with a capital letter.
-fn shared_part(from: &mut impl BufRead, object_name: usize) -> io::Result<Option<String>> {
+fn shared_part(
+    from: &mut impl BufRead,
+    object_name: usize,
+    entries: &Entries,
+) -> io::Result<Option<String>> {
     let mut shared = None;
     loop {
         let mut head = [0; 8];
@@ -163,6 +215,13 @@ fn shared_part(from: &mut impl BufRead, object_name: usize) -> io::Result<Option
                 content.read_exact(&mut name)?;
                 shared = Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
             }
+            b"IEOT" => {
+                let mut table = Vec::new();
+                content.read_to_end(&mut table)?;
+                if !entries.are_as_in(&table) {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+            }
             b"sdir" | [b'A'..=b'Z', ..] => {}
             _ => return Ok(shared),
         }
@@ -174,7 +233,7 @@ fn read_entries(
     from: &mut impl BufRead,
     object_name: usize,
     found: &mut Vec<PathBuf>,
-) -> io::Result<()> {
+) -> io::Result<Entries> {
     const LINK: u32 = 0o160_000;
     const EXTENDED: u32 = 0x4000;
     /// How long a name is; of longer ones the end is searched for.
@@ -185,6 +244,10 @@ fn read_entries(
     if mark != b"DIRC" || !(2..=4).contains(&version) {
         return Err(io::ErrorKind::InvalidData.into());
     }
+    let mut entries = Entries {
+        begin: Vec::new(),
+        end: head.len() as u64,
+    };
     let mut name = Vec::new();
     let mut entry = vec![0; 40 + object_name + 2];
     for _ in 0..count {
@@ -197,8 +260,10 @@ fn read_entries(
             length += 2;
         }
         if version == 4 {
-            let kept = name.len().checked_sub(varint(from)?);
+            let (cut, bytes) = varint(from)?;
+            let kept = name.len().checked_sub(cut);
             name.truncate(kept.ok_or(io::ErrorKind::InvalidData)?);
+            length += bytes;
         } else {
             name.clear();
         }
@@ -213,11 +278,15 @@ fn read_entries(
             return Err(io::ErrorKind::InvalidData.into());
         }
         length += name.len() - before;
-        if version < 4 {
-            // One zero was read; entries end at multiples of eight bytes.
-            let zeros = 8 - length % 8;
-            from.read_exact(&mut [0; 8][..zeros - 1])?;
-        }
+        let zeros = match version {
+            4 => 1,
+            // Entries end at multiples of eight bytes.
+            _ => 8 - length % 8,
+        };
+        // One was read.
+        from.read_exact(&mut [0; 8][..zeros - 1])?;
+        entries.begin.push((before == 0).then_some(entries.end));
+        entries.end += (length + zeros) as u64;
         if number(&entry[24..28]) & 0o170_000 == LINK {
             if found.len() > MOST_SUBMODULES {
                 return Err(io::ErrorKind::InvalidData.into());
@@ -231,7 +300,7 @@ fn read_entries(
             }
         }
     }
-    Ok(())
+    Ok(entries)
 }
 
 fn number(bytes: &[u8]) -> u32 {
@@ -240,14 +309,16 @@ fn number(bytes: &[u8]) -> u32 {
         .fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
-/// A number as the fourth version has it: seven bits in each byte, the most significant first, and one is added for each byte that
-/// follows.
-fn varint(from: &mut impl BufRead) -> io::Result<usize> {
+/// A number as the fourth version has it, and how many bytes it takes: seven bits in each byte, the most significant first, and one is
+/// added for each byte that follows.
+fn varint(from: &mut impl BufRead) -> io::Result<(usize, usize)> {
     let mut byte = [0];
     from.read_exact(&mut byte)?;
     let mut value = usize::from(byte[0] & 0x7f);
+    let mut bytes = 1;
     while byte[0] & 0x80 != 0 {
         from.read_exact(&mut byte)?;
+        bytes += 1;
         value = value
             .checked_add(1)
             .filter(|value| *value < MOST_BYTES as usize)
@@ -255,7 +326,7 @@ fn varint(from: &mut impl BufRead) -> io::Result<usize> {
             << 7
             | usize::from(byte[0] & 0x7f);
     }
-    Ok(value)
+    Ok((value, bytes))
 }
 
 #[cfg(test)]
@@ -291,6 +362,8 @@ mod tests {
                     let root = root.path();
                     let object_format = format!("--object-format={format}");
                     git(root, &["init", "-q", &object_format]);
+                    // So that there is a table of blocks.
+                    git(root, &["config", "index.threads", "3"]);
                     for name in [
                         "a",
                         "node_modules/deep/module",
@@ -322,6 +395,8 @@ mod tests {
                     let index = fs::read(root.join(".git/index")).unwrap();
                     if !is_split {
                         assert_eq!(number(&index[4..8]).to_string(), version);
+                        let has = |name: &[u8]| index.windows(4).any(|bytes| bytes == name);
+                        assert!(has(b"IEOT") && has(b"EOIE"), "{format} {version}");
                     }
                     let mut found = Submodules::default();
                     let there = found.update(root, vec![root.join(".git")]).there;
@@ -407,7 +482,45 @@ mod tests {
             extension(b"link", &id),
             vec![0xff; 20],
         ];
-        let name = shared_part(&mut &*parts.concat(), 20).unwrap();
+        let none = Entries {
+            begin: Vec::new(),
+            end: 12,
+        };
+        let name = shared_part(&mut &*parts.concat(), 20, &none).unwrap();
         assert_eq!(name, Some("ab".repeat(20)));
+    }
+
+    #[test]
+    fn an_index_whose_tables_lead_elsewhere_is_not_understood() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("index");
+        let numbers = |numbers: &[u32]| {
+            let bytes = numbers.iter().flat_map(|number| number.to_be_bytes());
+            bytes.collect::<Vec<u8>>()
+        };
+        let link = entry(0o160_000, 3, b"a/b");
+        let end = 12 + 2 * link.len() as u32;
+        let second = 12 + link.len() as u32;
+        let is_understood = |blocks: &[u32], end: u32| {
+            let parts = [
+                b"DIRC".to_vec(),
+                numbers(&[2, 2]),
+                link.repeat(2),
+                b"IEOT".to_vec(),
+                numbers(&[4 + 4 * blocks.len() as u32, 1]),
+                numbers(blocks),
+                b"EOIE".to_vec(),
+                numbers(&[24, end]),
+                vec![0; 40],
+            ];
+            fs::write(&file, parts.concat()).unwrap();
+            read(&file, 20, &mut Vec::new()).is_ok()
+        };
+        assert!(is_understood(&[12, 2], end));
+        assert!(is_understood(&[12, 1, second, 1], end));
+        assert!(!is_understood(&[12, 1, second, 1], end + 8));
+        assert!(!is_understood(&[12, 1, second + 8, 1], end));
+        assert!(!is_understood(&[12, 1], end));
+        assert!(!is_understood(&[12, 1, second, 2], end));
     }
 }
