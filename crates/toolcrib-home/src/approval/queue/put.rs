@@ -405,7 +405,7 @@ fn keep(
             bytes.len()
         )));
     }
-    Ok(dir.create_new(lock, name, &bytes).map_err(unkept)?)
+    dir.create_new(lock, name, &bytes).map_err(unkept)
 }
 
 fn again(reason: Option<&str>, since: Duration, left: Duration) -> String {
