@@ -2,7 +2,6 @@
 //! what comes back, and turns error codes into exit codes. It holds no policy.
 
 mod args;
-mod backend;
 mod clients_of_others;
 mod coerce;
 mod commands;

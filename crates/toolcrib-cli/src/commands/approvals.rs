@@ -15,7 +15,6 @@ use toolcrib_server::client::{Ask, ClientError};
 use super::run::read_json;
 use super::{Done, caller_word, opened, options};
 use crate::args::{ApprovalsCommand, ApproveArgs, Global};
-use crate::backend::{Backend, DamagedFiles, is_segment};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
@@ -24,6 +23,7 @@ use crate::prompt::{
     Extent, Line, Page, Paint, Terminal, Wake, arguments, describe_under, item, settled_in_words,
     short, whoami,
 };
+use crate::remote::{Backend, DamagedFiles, is_segment};
 use crate::remote::{answer_body, cause, look_up_at};
 
 pub(super) fn approvals(

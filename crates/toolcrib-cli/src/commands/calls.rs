@@ -14,11 +14,11 @@ use toolcrib_server::client::Ask;
 
 use super::Done;
 use crate::args::{CallsCommand, Global};
-use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
+use crate::remote::Backend;
 
 pub(super) fn calls(
     command: &CallsCommand,

@@ -21,10 +21,10 @@ use toolcrib_server::client::Ask;
 use super::tool_file::{self, Overwrite};
 use super::{Done, stored, word};
 use crate::args::{CheckArgs, Global};
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
+use crate::remote::Backend;
 
 pub(super) fn check(args: &CheckArgs, global: &Global, output: &Output) -> Done {
     if let Some(format) = &args.schema {

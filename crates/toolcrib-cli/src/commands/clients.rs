@@ -14,10 +14,10 @@ use toolcrib_server::client::Ask;
 
 use super::Done;
 use crate::args::ClientsCommand;
-use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn clients(command: &ClientsCommand, backend: &Backend, output: &Output) -> Done {
     match command {

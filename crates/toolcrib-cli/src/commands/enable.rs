@@ -14,9 +14,9 @@ use super::list::tools_at;
 use super::names::Holders;
 use super::{Done, availability_word, reason_of, reference, stored};
 use crate::args::SwitchArgs;
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// What one word of the command line names.
 struct Meant {

@@ -18,13 +18,13 @@ use super::confirm::confirmed;
 use super::run::read_json_of;
 use super::{Done, caller_word};
 use crate::args::{Global, GrantArgs, GrantsCommand};
-use crate::backend::{Backend, DamagedFiles, is_segment};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{Extent, Page, Paint, facts, item, session, short, whoami};
 use crate::remote;
+use crate::remote::{Backend, DamagedFiles, is_segment};
 
 pub(super) fn grants(
     command: &GrantsCommand,

@@ -10,10 +10,10 @@ use toolcrib_server::client::{Ask, ClientError};
 use super::Done;
 use super::confirm::confirmed;
 use crate::args::{Global, HeldCommand};
-use crate::backend::{Backend, is_segment};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::short;
+use crate::remote::{Backend, is_segment};
 
 pub(super) fn held(
     command: &HeldCommand,

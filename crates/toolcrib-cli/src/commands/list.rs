@@ -16,9 +16,9 @@ use toolcrib_server::client::Ask;
 
 use super::{Done, reason_of, reference, word};
 use crate::args::ListArgs;
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// Says which tools could be called if one that cannot did not have their name.
 fn say_whose_name_is_taken(crib: &Crib, output: &Output) {

@@ -53,17 +53,17 @@ use toolcrib::registry::Availability;
 use toolcrib::{Caller, Crib, CribOptions, ErrorCode};
 
 use crate::args::{Cli, Command, Global};
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{self, Terminal};
 use crate::remote;
+use crate::remote::Backend;
 
 pub(crate) type Done = Result<ExitCode, CliError>;
 
 pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
-    let backend = || Backend::open(global, output);
+    let backend = || backend(global, output);
     // For what works on files of this machine.
     let here = |verb: &str| remote::refuse(global, &format!("`toolcrib {verb}`"));
     match &cli.command {
@@ -133,6 +133,14 @@ fn options(global: &Global) -> CribOptions {
     options
 }
 
+/// The server that was named, or else the home of this machine.
+pub(crate) fn backend(global: &Global, output: &Output) -> Result<Backend, CliError> {
+    match remote::named(global)? {
+        Some(server) => Ok(server),
+        None => Backend::here(open(global, output)?),
+    }
+}
+
 pub(crate) fn open(global: &Global, output: &Output) -> Result<Crib, CliError> {
     opened(options(global), output)
 }
@@ -147,7 +155,7 @@ fn open_to_look(global: &Global, output: &Output) -> Result<Crib, CliError> {
 
 /// Opens what answers for who looks at tools.
 fn look(global: &Global, output: &Output) -> Result<Backend, CliError> {
-    let backend = Backend::open(global, output)?;
+    let backend = backend(global, output)?;
     if let Some(crib) = backend.crib() {
         warn_of_store(crib, output);
         warn_of_files(crib, output);

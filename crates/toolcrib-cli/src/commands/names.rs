@@ -13,9 +13,9 @@ use toolcrib::spec::manifest::ToolManifest;
 use super::list::tools_at;
 use super::reference;
 use super::trust::labelled;
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// How many names are asked about at once.
 const AT_ONCE: usize = 100;

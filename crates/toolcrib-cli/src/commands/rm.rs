@@ -14,9 +14,9 @@ use super::names::Holders;
 use super::tool_file::{find, not_found};
 use super::{Done, reference, stored, word};
 use crate::args::{Global, RmArgs};
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn rm(args: &RmArgs, backend: &Backend, global: &Global, output: &Output) -> Done {
     let found = stored::find(&args.tool, backend);

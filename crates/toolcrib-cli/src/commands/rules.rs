@@ -13,18 +13,18 @@ use toolcrib_server::client::Ask;
 use super::run::read_json;
 use super::{Done, open};
 use crate::args::{Global, RulesCommand, RulesTestArgs};
-use crate::backend::Backend;
 use crate::coerce;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
+use crate::remote::Backend;
 
 /// More than this is no file of rules.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn rules(command: &RulesCommand, global: &Global, output: &Output) -> Done {
     match command {
-        RulesCommand::List => list(&Backend::open(global, output)?, output)?,
+        RulesCommand::List => list(&crate::commands::backend(global, output)?, output)?,
         RulesCommand::Check { files } => {
             remote::refuse(global, "`toolcrib rules check`")?;
             let rules = match files.as_slice() {
@@ -137,7 +137,7 @@ fn checked(rules: usize, output: &Output) {
 }
 
 fn test(args: &RulesTestArgs, global: &Global, output: &Output) -> Done {
-    let backend = Backend::open(global, output)?;
+    let backend = crate::commands::backend(global, output)?;
     let tested = call(args, &backend, global, output)?;
     if output.json() {
         output.document(&json!({"ok": true, "value": tested}));

@@ -11,9 +11,9 @@ use toolcrib_server::client::Ask;
 
 use super::{Done, stored};
 use crate::args::SchemaArgs;
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// What is lost in more tools than this is said once.
 const MANY: usize = 20;

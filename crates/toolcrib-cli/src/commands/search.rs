@@ -12,9 +12,9 @@ use toolcrib_server::client::Ask;
 use super::Done;
 use super::list::{called, explain_mark, has_versions, tools_at};
 use crate::args::SearchArgs;
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// A row of `list`, and how well it matches.
 #[derive(Serialize, Deserialize)]

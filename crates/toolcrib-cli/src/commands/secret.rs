@@ -18,19 +18,19 @@ use toolcrib::{Crib, ErrorCode, Secret, Slug, ToolError};
 
 use super::{Done, open};
 use crate::args::{Global, SecretCommand, SecretSetArgs};
-use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{Hidden, Terminal};
 use crate::remote;
+use crate::remote::Backend;
 
 /// The longest value, with a little more to notice what is longer.
 const MAX_INPUT: u64 = 65 * 1024;
 
 pub(super) fn secret(command: &SecretCommand, global: &Global, output: &Output) -> Done {
     match command {
-        SecretCommand::List => list(&Backend::open(global, output)?, output)?,
+        SecretCommand::List => list(&crate::commands::backend(global, output)?, output)?,
         SecretCommand::Set(args) => {
             remote::refuse(global, "`toolcrib secret`")?;
             set(args, global, output)?;

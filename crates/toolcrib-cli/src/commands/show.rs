@@ -14,10 +14,10 @@ use toolcrib::{Crib, ToolError, ToolSpec};
 use super::trust::labelled;
 use super::{Done, in_words, reason_of, word};
 use crate::args::ShowArgs;
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
+use crate::remote::Backend;
 
 /// A tool that was looked up, for people.
 pub(super) struct Looked {

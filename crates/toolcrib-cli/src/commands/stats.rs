@@ -15,7 +15,6 @@ use toolcrib_server::client::Ask;
 
 use super::Done;
 use crate::args::{Global, StatsArgs};
-use crate::backend::Backend;
 use crate::duration;
 use crate::failure::CliError;
 use crate::output::Output;
@@ -77,7 +76,7 @@ pub(super) fn stats(args: &StatsArgs, global: &Global, output: &Output) -> Done 
         // Before time began is from the beginning.
         Timestamp::now().checked_sub(ago).unwrap_or(Timestamp::MIN)
     });
-    let backend = Backend::open(global, output)?;
+    let backend = crate::commands::backend(global, output)?;
     let mut value = backend.get(&path(since, args.tool.as_deref()))?;
     if let (Some(crib), Some(figures)) = (backend.crib(), value.as_object_mut()) {
         // What this process has to say of itself is no server's.

@@ -14,9 +14,9 @@ use toolcrib_server::client::Ask;
 use super::list::tools_at;
 use super::show::Looked;
 use super::{availability_word, reason_of, tool_file, word};
-use crate::backend::Backend;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 use crate::wrap;
 
 /// What a version looks like.

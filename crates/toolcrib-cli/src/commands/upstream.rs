@@ -17,11 +17,11 @@ use toolcrib_server::client::{Ask, ClientError};
 use super::Done;
 use super::confirm::{confirmed, declined};
 use crate::args::{Global, UpstreamAddArgs, UpstreamCommand};
-use crate::backend::{Backend, is_segment};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::progress;
 use crate::prompt::Screen;
+use crate::remote::{Backend, is_segment};
 
 /// How long somebody may take to log in at a server that is being added.
 const LOGIN_TIME: Duration = Duration::from_secs(300);

@@ -4,6 +4,7 @@
 //! calls, and only where a call in it is the call that would be made here: same home, same workspace, same settings. Everything
 //! else is read from the files that both share.
 
+mod backend;
 mod find;
 mod questions;
 mod tool;
@@ -16,12 +17,12 @@ use toolcrib_server::auth::operator_token;
 use toolcrib_server::client::{Address, Client, ClientError, ClientOptions};
 use toolcrib_server::running::{RunningServer, Servers};
 
+pub(crate) use backend::{Backend, DamagedFiles, is_segment};
 pub(crate) use find::{cancel_by_home, of_home, running_calls, running_on};
 pub(crate) use questions::{ServersQuestions, answer_body, cause};
 pub(crate) use tool::{look_up, look_up_at, lookup_path, spec_of};
 
 use crate::args::Global;
-use crate::backend::Backend;
 use crate::failure::CliError;
 
 /// The server that `--server` or `TOOLCRIB_SERVER` names, if one does.

@@ -6,8 +6,8 @@ use toolcrib::spec::Role;
 use toolcrib::{Schema, ToolSpec, WireName};
 use toolcrib_server::client::{Ask, Client, ClientError};
 
-use crate::backend::Backend;
 use crate::failure::CliError;
+use crate::remote::Backend;
 
 /// A tool that was looked up.
 pub(crate) struct FoundTool {

@@ -187,7 +187,9 @@ fn the_users_next_git_status_runs_nothing_that_a_command_planted() {
         "echo broken > .git/HEAD; mkdir objects refs; echo 'ref: refs/heads/m' > HEAD; printf '[core]\\n\\tfsmonitor = touch {}; false\\n' > config",
         ran.display()
     );
-    shell(&test, &plant);
+    // In a file: as the text of a command it would ask, since it writes git's own files.
+    fs::write(test.workspace().join("plant.sh"), plant).unwrap();
+    shell(&test, "sh plant.sh");
     let status = git(&["status", "--short"]);
     assert!(status.status.success(), "{status:?}");
     assert!(!ran.exists());

@@ -15,13 +15,13 @@ use toolcrib_server::client::{Ask, ClientError};
 
 use super::{find, path_of_id};
 use crate::args::BundleAddArgs;
-use crate::backend::Backend;
 use crate::commands::list::tools_at;
 use crate::commands::names::{Holders, name_of};
 use crate::commands::show::Looked;
 use crate::commands::{Done, stored, tool_file, word};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn add(
     args: &BundleAddArgs,

@@ -15,11 +15,11 @@ use toolcrib_server::client::Ask;
 use super::given::{Given, archive_of, read_bytes};
 use super::{comparison, find};
 use crate::args::BundleDiffArgs;
-use crate::backend::Backend;
 use crate::commands::Done;
 use crate::commands::trust::labelled;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// What differs, and what is odd about the archives.
 #[derive(Serialize, Deserialize)]

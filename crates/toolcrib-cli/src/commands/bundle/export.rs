@@ -15,10 +15,10 @@ use toolcrib_server::client::Ask;
 
 use super::{counted, find, given};
 use crate::args::BundleExportArgs;
-use crate::backend::Backend;
 use crate::commands::{Done, bytes_in_words};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn export(
     args: &BundleExportArgs,

@@ -12,7 +12,6 @@ use toolcrib_server::client::{Ask, ClientError};
 
 use super::{comparison, given, imported_at, print};
 use crate::args::{BundleImportArgs, Global};
-use crate::backend::Backend;
 use crate::commands::confirm::confirmed;
 use crate::commands::list::tools_at;
 use crate::commands::names::{self, Holders};
@@ -20,6 +19,7 @@ use crate::commands::trust::labelled;
 use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// What came of taking an archive in, or would.
 #[derive(Deserialize)]

@@ -7,9 +7,9 @@ use toolcrib::model::text::visible;
 
 use super::{all, counted, from, is_damaged, state};
 use crate::args::BundleListArgs;
-use crate::backend::Backend;
 use crate::commands::{Done, warn_of_store};
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn list(args: &BundleListArgs, backend: &Backend, output: &Output) -> Done {
     if let Some(crib) = backend.crib() {

@@ -24,13 +24,13 @@ use toolcrib_server::client::Ask;
 use super::list::tools_at;
 use super::{Done, word};
 use crate::args::{BundleCommand, Global};
-use crate::backend::{Backend, is_segment};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote;
+use crate::remote::{Backend, is_segment};
 
 pub(super) fn bundle(command: &BundleCommand, global: &Global, output: &Output) -> Done {
-    let backend = || Backend::open(global, output);
+    let backend = || crate::commands::backend(global, output);
     match command {
         BundleCommand::List(args) => list::list(args, &backend()?, output),
         BundleCommand::Show(args) => show::show(args, &backend()?, output),

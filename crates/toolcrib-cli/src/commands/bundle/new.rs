@@ -11,10 +11,10 @@ use toolcrib_server::client::{Ask, ClientError};
 
 use super::{find, parse_slug, path_of_id, slug_refused};
 use crate::args::BundleNewArgs;
-use crate::backend::Backend;
 use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn new(
     args: &BundleNewArgs,

@@ -10,11 +10,11 @@ use toolcrib_server::client::{Ask, ClientError};
 
 use super::{all, counted, find, refuse_odd};
 use crate::args::BundleRestoreArgs;
-use crate::backend::Backend;
 use crate::commands::list::tools_at;
 use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn restore(args: &BundleRestoreArgs, backend: &Backend, output: &Output) -> Done {
     refuse_odd(&args.bundle, backend)?;

@@ -9,13 +9,13 @@ use toolcrib::{ErrorCode, ToolError};
 
 use super::{counted, find, path_of_id};
 use crate::args::{BundleRmArgs, Global};
-use crate::backend::Backend;
 use crate::commands::confirm::{confirmed, declined};
 use crate::commands::list::tools_at;
 use crate::commands::names::Holders;
 use crate::commands::{Done, word};
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// How long the store keeps an empty bundle in the bin.
 const KEPT: SignedDuration = SignedDuration::from_hours(48);

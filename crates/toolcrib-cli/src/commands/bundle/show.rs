@@ -10,10 +10,10 @@ use toolcrib_server::client::Ask;
 
 use super::{find, from, imported_at, is_damaged, state};
 use crate::args::BundleArgs;
-use crate::backend::Backend;
 use crate::commands::list::tools_at;
 use crate::commands::{Done, reason_of, reference, warn_of_store};
 use crate::output::Output;
+use crate::remote::Backend;
 
 pub(super) fn show(args: &BundleArgs, backend: &Backend, output: &Output) -> Done {
     if let Some(crib) = backend.crib() {

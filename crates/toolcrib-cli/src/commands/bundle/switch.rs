@@ -12,7 +12,6 @@ use toolcrib_server::client::Ask;
 
 use super::{comparison, counted, find, imported_at, in_the_bin, path_of_id, print};
 use crate::args::{BundleNamesArgs, BundleSwitchArgs, Global};
-use crate::backend::Backend;
 use crate::commands::Done;
 use crate::commands::confirm::{confirmed, declined};
 use crate::commands::list::tools_at;
@@ -20,6 +19,7 @@ use crate::commands::names::{self, Holders};
 use crate::commands::trust::labelled;
 use crate::failure::CliError;
 use crate::output::Output;
+use crate::remote::Backend;
 
 /// A bundle that is to be switched, with the digest of what somebody was shown of it.
 struct Wanted {

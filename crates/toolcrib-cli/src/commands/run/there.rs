@@ -8,11 +8,11 @@ use toolcrib_server::client::{CallBody, Client, ClientError};
 use super::print::{Known, print_outcome};
 use super::{Asking, How, Job, execute, exit_code, request};
 use crate::args::{Global, RunArgs};
-use crate::backend::Backend;
 use crate::commands::{Answerer, Done, answerer, nobody_to_ask};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{self, Questions, Terminal};
+use crate::remote::Backend;
 use crate::remote::{self, ServersQuestions};
 
 /// A server, and what is asked of it.

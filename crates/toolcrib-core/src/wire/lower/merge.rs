@@ -171,6 +171,12 @@ pub(super) fn unite(mut base: Node, variants: Vec<Node>) -> Node {
     {
         base.adopt(entry.clone());
     }
+    // Reports about what every variant requires point at the first that says so.
+    if !base.has("required")
+        && let Some(entry) = variants.first().and_then(|node| node.entry("required"))
+    {
+        base.adopt(entry.clone());
+    }
     let mut properties = base.empty_named("properties").unwrap_or_default();
     let own: HashSet<String> = properties.iter().map(|(name, _)| name.clone()).collect();
     let mut order: Vec<String> = Vec::new();

@@ -179,7 +179,7 @@ pub(super) fn beginnings_in(bash: &Bash, source: &str, shape: &Shape) -> Vec<usi
 }
 
 /// The variables in `$x`, `${x:-$y}`.
-fn names_in(source: &str) -> impl Iterator<Item = &str> {
+pub(super) fn names_in(source: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c == '_' || c.is_ascii_alphanumeric();
     source.match_indices('$').filter_map(move |(at, _)| {
         let rest = source[at + 1..].trim_start_matches(['{', '#', '!']);

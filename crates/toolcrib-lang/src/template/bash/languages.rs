@@ -10,7 +10,7 @@
 
 use super::Bash;
 use super::check::{is_substitution, mentioned};
-use super::demands::beginnings_in;
+use super::demands::{beginnings_in, names_in};
 use crate::shell::programs::{self, Fact};
 use crate::shell::shape::{Shape, Spot};
 use crate::shell::{Part, Script, SimpleCommand, Word};
@@ -60,17 +60,17 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
             if partial && whole {
                 continue;
             }
-            for index in slots(word) {
+            for index in slots(word, shape) {
                 refuse(index, name);
             }
         }
         for word in option_texts(command) {
-            for index in slots(word) {
+            for index in slots(word, shape) {
                 refuse(index, name);
             }
         }
         if let Some((program, code)) = code_behind(command) {
-            for index in code.into_iter().flat_map(slots) {
+            for index in code.into_iter().flat_map(|word| slots(word, shape)) {
                 refuse(index, program);
             }
         }
@@ -95,7 +95,9 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
         if site.spot == Spot::Input
             && let Some(name) = database
         {
-            mentioned(&site.variable).for_each(|index| refuse(index, name));
+            for index in values_in(&site.variable, shape) {
+                refuse(index, name);
+            }
         }
     }
     problems.extend(opened);
@@ -173,12 +175,25 @@ fn makes_executable(command: &SimpleCommand) -> bool {
     mode.is_none_or(|mode| mode.contains(['x', 'X', '1', '3', '5', '7', '+', '-']))
 }
 
-fn slots(word: &Word) -> Vec<usize> {
+/// The slots whose values a word may have in it, through variables, too.
+fn slots(word: &Word, shape: &Shape) -> Vec<usize> {
     let sources = word.parts.iter().filter_map(|part| match part {
         Part::Dynamic(source) if !is_substitution(source) => Some(source),
         _ => None,
     });
-    sources.flat_map(|source| mentioned(source)).collect()
+    let through = |source: &String| -> Vec<usize> {
+        let variables = names_in(source).flat_map(|name| values_in(name, shape));
+        mentioned(source).chain(variables).collect()
+    };
+    sources.flat_map(through).collect()
+}
+
+/// The slots whose values a variable may hold.
+fn values_in(variable: &str, shape: &Shape) -> Vec<usize> {
+    let holders = shape.sources(variable);
+    let own = mentioned(variable);
+    own.chain(holders.iter().flat_map(|holder| mentioned(holder)))
+        .collect()
 }
 
 /// The words of a command that are code, and whether a whole one may be a value.

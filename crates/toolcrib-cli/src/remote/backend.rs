@@ -16,11 +16,8 @@ use toolcrib::model::text::visible;
 use toolcrib_server::api::Api;
 use toolcrib_server::client::{Ask, Client, ClientError};
 
-use crate::args::Global;
-use crate::commands;
 use crate::failure::CliError;
 use crate::output::Output;
-use crate::remote;
 
 /// What answers a verb, and what it takes to ask.
 pub(crate) struct Backend {
@@ -30,20 +27,12 @@ pub(crate) struct Backend {
 }
 
 impl Backend {
-    /// The server that was named, or else the home of this machine.
-    pub(crate) fn open(global: &Global, output: &Output) -> Result<Self, CliError> {
-        match remote::named(global)? {
-            Some(server) => Ok(server),
-            None => Backend::here(commands::open(global, output)?),
-        }
-    }
-
     /// A crib of this process.
     pub(crate) fn here(crib: Crib) -> Result<Self, CliError> {
         let crib = Arc::new(crib);
         Ok(Backend {
             client: Client::of_process(Api::of_process(Arc::clone(&crib))),
-            runtime: remote::runtime()?,
+            runtime: super::runtime()?,
             crib: Some(crib),
         })
     }
@@ -52,7 +41,7 @@ impl Backend {
     pub(crate) fn there(client: Client) -> Result<Self, CliError> {
         Ok(Backend {
             client,
-            runtime: remote::runtime()?,
+            runtime: super::runtime()?,
             crib: None,
         })
     }
@@ -80,7 +69,7 @@ impl Backend {
 
     /// What went wrong, with what to do about it.
     pub(crate) fn failed(&self, error: &ClientError) -> CliError {
-        remote::failed(error, self.client.address())
+        super::failed(error, self.client.address())
     }
 
     /// `GET`s JSON.
