@@ -166,7 +166,7 @@ impl Store {
     }
 
     /// What has changed since the last time somebody asked this, by this process or another; at first that is everything. Of the store
-    /// of a [`Crib`](crate::Crib) only its registry is told, since each change is told once: for others it is an error.
+    /// of a [`Crib`](crate::crib::Crib) only its registry is told, since each change is told once: for others it is an error.
     ///
     /// On error nothing that is known changes, and what there was to tell is told the next time.
     pub fn changes(&self, look: Look) -> Result<Changes, StoreError> {

@@ -443,14 +443,13 @@ impl Shaper<'_> {
                 for list in processes.filter(|_| redirect.kind == RawKind::Read) {
                     let printed = cuts::list_printed(list, self.dialect);
                     let values: BTreeSet<String> = printed.into_iter().map(|(v, _)| v).collect();
-                    if let Some(command) = command {
-                        self.shape.fed.push((command.to_owned(), values));
-                    }
+                    self.feed(command, &values);
                 }
                 self.word(&redirect.target, Spot::Redirect, None, false, around);
             }
             RawKind::HereString => {
                 let values = self.mentions(&redirect.target.pieces);
+                self.feed(command, &values);
                 self.holds(INPUT, values);
                 self.word(&redirect.target, Spot::Input, command, true, around);
             }
@@ -466,6 +465,7 @@ impl Shaper<'_> {
                 // Sites before an error count; those after it are missed by whoever counts them.
                 let _ = parser.quoted_text(None, &mut pieces);
                 let values = self.mentions(&pieces);
+                self.feed(command, &values);
                 self.holds(INPUT, values);
                 let documents = std::mem::take(&mut parser.documents);
                 let inner = Around {
@@ -474,6 +474,14 @@ impl Shaper<'_> {
                 };
                 self.pieces(&pieces, Spot::Input, command, true, &inner);
             }
+        }
+    }
+
+    /// Notes that a program finds the values of these variables on its standard input.
+    fn feed(&mut self, command: Option<&str>, values: &BTreeSet<String>) {
+        if let Some(command) = command {
+            let fed = (command.to_owned(), values.clone());
+            self.shape.fed.push(fed);
         }
     }
 

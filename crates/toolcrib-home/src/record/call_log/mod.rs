@@ -6,7 +6,7 @@
 //! oldest are removed whole.
 //!
 //! What a crash can cost is the line being written, and what the last few milliseconds brought
-//! unless [`flush`](super::Recorder::flush) had returned. What a full disk can cost is records,
+//! unless [`flush`](toolcrib_core::record::Recorder::flush) had returned. What a full disk can cost is records,
 //! which are counted; no call ever fails because of the log.
 //!
 //! Writers take no lock for a line. A lock would have made appending simpler to get right (see
