@@ -9,7 +9,8 @@ shift 2
 place=$(mktemp -d)
 server=
 end() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null || true
+    # It writes to its home until it has ended.
+    [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; } || true
     rm -rf "$place"
 }
 trap end EXIT
