@@ -270,8 +270,8 @@ fn shared_lack(all: &[ListedTool]) -> Option<(usize, String)> {
     (count > 1).then(|| (count, lack.to_owned()))
 }
 
-/// A tool's name; of a stored one its reference, where a call by the name reaches another tool: versions are told apart by it. For
-/// people a mark tells of looks that may deceive.
+/// A tool's name. A stored tool whose name reaches another tool is shown by its reference, which has the version. For people, a mark
+/// warns of a name that looks like another.
 pub(super) fn called(row: &ToolRow, plain: bool) -> String {
     let name = match row.source == Source::Store && row.shadowed_by.is_some() {
         true => reference(row),

@@ -79,7 +79,7 @@ pub(super) fn stats(args: &StatsArgs, global: &Global, output: &Output) -> Done 
     let backend = crate::commands::backend(global, output)?;
     let mut value = backend.get(&path(since, args.tool.as_deref()))?;
     if let (Some(crib), Some(figures)) = (backend.crib(), value.as_object_mut()) {
-        // What this process has to say of itself is no server's.
+        // A server does not have the figures of this process.
         figures.shift_remove("server");
         if let Some(server) = servers_figures(crib, global, output)? {
             figures.insert("server".to_owned(), server);

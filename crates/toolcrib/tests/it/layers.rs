@@ -24,9 +24,10 @@ const STOREYS: &[&[&str]] = &[
 
 /// Modules that form a cycle today. The list only gets shorter.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    // The names of a call's programs, and the state of the server that every handler is given.
+    // Arguments name the functions that complete them, and those read the arguments.
     ("toolcrib-cli", &["args", "complete", "output", "prompt"]),
     ("toolcrib-sandbox", &["child", "landlock"]),
+    // Every handler is given the state of the whole server.
     (
         "toolcrib-server",
         &["api", "auth", "mcp", "observe", "openapi", "routes"],

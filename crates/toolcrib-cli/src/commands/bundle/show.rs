@@ -22,7 +22,7 @@ pub(super) fn show(args: &BundleArgs, backend: &Backend, output: &Output) -> Don
     let bundle = find(&args.bundle, backend)?;
     let id = bundle.bundle_id.to_string();
     if is_damaged(&bundle) {
-        // There is nothing to show; who would review it is told what is wrong.
+        // There is nothing to show; the error says what is wrong with it.
         let path = format!("/api/bundles/{}/review", Ask::encoded(&id));
         backend.get(&path)?;
     }

@@ -21,7 +21,7 @@ use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote::Backend;
 
-/// A bundle that is to be switched, with the digest of what somebody was shown of it.
+/// A bundle to switch, with the digest of what the user was shown of it.
 struct Wanted {
     bundle: BundleRow,
     seen: Option<String>,

@@ -87,7 +87,7 @@ pub(super) fn failed(error: ClientError) -> CliError {
     }
 }
 
-/// Where a call was made, for what is said about questions that nobody was asked.
+/// Where a call was made: it decides what to suggest when no one could be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Where {
     /// In this process, or in a server that was named.
@@ -96,8 +96,8 @@ pub(super) enum Where {
     ServerOfHome,
 }
 
-/// Says why nobody could be asked in the words of this command line: whoever made the call only knows that it was told not to ask, or
-/// that nobody was there. By `details.reason` and `details.why`, which are for us and are not shown.
+/// Says why no one could be asked in the words of this command line: the server only knows that it was not to ask, or that no one was
+/// there. It reads `details.reason` and `details.why`, which are for this purpose and are not shown.
 pub(super) fn in_own_words(outcome: &mut Outcome, made: Where, global: &Global, output: &Output) {
     let Err(error) = &outcome.result else { return };
     let detail = |key: &str| error.details()?.get(key)?.as_str();
