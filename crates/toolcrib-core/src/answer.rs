@@ -26,7 +26,6 @@ use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
-use futures_util::stream::{self, StreamExt as _};
 use serde::Serialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -38,6 +37,7 @@ use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::Outcome;
 use crate::model::text;
+use crate::poll::all;
 use crate::registry::Registry;
 use crate::wire::{
     MAX_RESULT_CHARS, ModelCall, ModelReply, ReplyError, ReplyFormat, ResultText, error_text,
@@ -199,10 +199,7 @@ where
         (place, answered, (call, result))
     });
     // As each ends, so that one that waits for a person holds up no more than itself.
-    let mut done: Vec<_> = stream::iter(running)
-        .buffer_unordered(options.parallel.max(1))
-        .collect()
-        .await;
+    let mut done = all(running, options.parallel).await;
     done.sort_unstable_by_key(|(place, ..)| *place);
     let (mut calls, mut answers) = (Vec::new(), Vec::new());
     for (_, answered, answer) in done {

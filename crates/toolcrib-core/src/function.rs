@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -12,6 +12,7 @@ pub mod function;
 pub mod limits;
 pub mod pipeline;
 mod policy;
+pub mod poll;
 pub mod record;
 pub mod registry;
 #[cfg(feature = "testing")]

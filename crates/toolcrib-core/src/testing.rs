@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 use tempfile::TempDir;
 
 use crate::approval::{ApprovalRequest, ApprovalResponse, Approver, NoAnswer};

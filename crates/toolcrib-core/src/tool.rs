@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 
 use crate::call::context::CallContext;
 use crate::model::JsonObject;

@@ -190,7 +190,7 @@ pub mod testing {
 pub use tokio_util::sync::CancellationToken;
 
 /// The futures that [`Tool`] and [`approval::Approver`] return.
-pub use futures_util::future::BoxFuture;
+pub use toolcrib_core::poll::BoxFuture;
 
 /// The crate behind values and arguments, so that embedders need no dependency of their own.
 pub use serde_json;

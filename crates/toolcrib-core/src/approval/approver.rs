@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 
 use super::request::{ApprovalRequest, ApprovalResponse};
 

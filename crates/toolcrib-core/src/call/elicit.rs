@@ -7,7 +7,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 use serde_json::Value;
 
 /// A question of a tool.

@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 
 use crate::call::context::CallContext;
 use crate::limits::Meter;
@@ -17,7 +17,7 @@ use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{Limits, LimitsPatch};
 use crate::model::outcome::ToolOutput;
-use crate::spec::ToolSpec;
+use crate::spec::{Role, ToolSpec};
 use crate::tool::Tool;
 
 /// How many tools may be built on one another in a row. Calls do not nest nearly as deep.
@@ -264,16 +264,27 @@ impl Whole {
             .overlaid(operator)
             .overlaid(&spec.limits)
             .tightened(operator);
+        let unavailable = made.unavailable.or_else(|| unreadable(&spec));
         Whole {
             meter: Meter::new(&limits),
             limits,
             spec,
             tool: made.tool,
-            unavailable: made.unavailable,
+            unavailable,
             digest: OnceLock::new(),
             height,
         }
     }
+}
+
+/// Why rules could not judge a tool's calls: it takes URLs, and nothing here reads their hosts as its client would.
+fn unreadable(spec: &ToolSpec) -> Option<String> {
+    let takes_urls = || spec.roles.iter().any(|(_, role)| *role == Role::Url);
+    let is_judged = cfg!(feature = "urls") || (spec.urls.is_empty() && !takes_urls());
+    (!is_judged).then(|| {
+        "it takes URLs, and this program was built without their reader (the feature `urls`)"
+            .to_owned()
+    })
 }
 
 /// Whether a made tool is found as its head is.

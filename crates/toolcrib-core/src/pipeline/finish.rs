@@ -1,11 +1,8 @@
 //! Stage 7 and 8: run the tool, and see that what it returned is fit to pass on.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::error::Elapsed;
@@ -25,6 +22,7 @@ use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::limits::Limits;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text::{self, left_out};
+use crate::poll::{BoxFuture, caught};
 use crate::rules::RuleContext;
 use crate::schema::Schema;
 use crate::spec::ToolSpec;
@@ -89,8 +87,7 @@ pub(super) async fn finish(
     trace.runs_in(cx.clone());
     let afterwards = Afterwards(cx.clone());
     // `call` itself is the tool's code too: it may panic before it returns a future.
-    let running =
-        AssertUnwindSafe(async { entry.tool().call(args, cx.clone()).await }).catch_unwind();
+    let running = caught(async { entry.tool().call(args, cx.clone()).await });
     let ended = in_time(&cx, call.cancel.run_until_cancelled(running)).await;
     // The call is over: whatever the tool left running in the background learns of it.
     call.cancel.cancel();

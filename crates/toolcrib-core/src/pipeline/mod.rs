@@ -21,12 +21,9 @@ mod question;
 mod search_path;
 mod trace;
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use futures_util::FutureExt as _;
-use futures_util::future::{Either, select};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
@@ -51,6 +48,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text;
+use crate::poll::{caught, unless};
 use crate::record::replay::{Claim, Claimant};
 use admit::Admission;
 use clear::Clearance;
@@ -250,13 +248,9 @@ async fn run_given(
             .await
             .unwrap_or_else(|_| Err(late()))
     };
-    let claimed = {
-        let claiming = std::pin::pin!(cancel.run_until_cancelled(claiming));
-        match select(std::pin::pin!(given_up), claiming).await {
-            Either::Left(((), _)) => None,
-            Either::Right((claimed, _)) => claimed,
-        }
-    };
+    let claimed = unless(given_up, cancel.run_until_cancelled(claiming))
+        .await
+        .flatten();
     match claimed {
         Some(Ok(Claim::Fresh(claim))) => {
             let (outcome, ran) = run_once(inner, request, begun, cancel).await;
@@ -310,8 +304,7 @@ async fn run_once(
     let call = Call::of(inner, &request, &begun, cancel);
     // Tools' own panics are caught where they are called; this one is for ours, and for the
     // approver's and the rules'.
-    let stages = AssertUnwindSafe(stages(&call, request, &mut trace)).catch_unwind();
-    let result = match stages.await {
+    let result = match caught(stages(&call, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => {
             let message = format!("a bug in Toolcrib: {}", panic_text(&*panic));

@@ -8,7 +8,7 @@ pub mod replay;
 pub(crate) use hooks::RecordHooks;
 pub use hooks::RecordSubscription;
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -94,8 +94,10 @@ pub(super) fn of_url(text: &str) -> Option<String> {
 /// or vanish. A rule holds if it holds for one of them.
 pub(super) fn of_url_to_anybody(text: &str) -> Vec<String> {
     let mut hosts = Vec::from_iter(of_url(text));
-    let client = url::Url::parse(text).ok();
-    if let Some(host) = client.as_ref().and_then(url::Url::host_str).map(normal)
+    // Without this reader the kernel offers no tool that takes URLs.
+    #[cfg(feature = "urls")]
+    if let Ok(client) = url::Url::parse(text)
+        && let Some(host) = client.host_str().map(normal)
         && !hosts.contains(&host)
     {
         hosts.push(host);
@@ -269,6 +271,7 @@ mod tests {
         assert_eq!(of_url("no url"), None);
     }
 
+    #[cfg(feature = "urls")]
     #[test]
     fn a_spelling_that_only_the_client_understands_is_its_host_too() {
         for (url, expected) in [

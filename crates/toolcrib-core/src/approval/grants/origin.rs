@@ -8,7 +8,7 @@ use crate::target::Target;
 
 /// A scheme, a host and a port in their one spelling, as `https://docs.rs` or `http://127.0.0.1:8080`.
 ///
-/// URLs are read as the client reads them ([`Target::parse`]): what is covered is what would be asked.
+/// URLs are read as the client reads them (`Target::parse`): what is covered is what would be asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Origin(Target);
@@ -21,8 +21,7 @@ pub struct OriginError(String);
 impl Origin {
     /// The origin of a URL; `None` for what is none that can be asked.
     pub fn of_url(url: &str) -> Option<Self> {
-        let (_, target) = Target::parse(url).ok()?;
-        Some(Origin(target))
+        read(url).ok()
     }
 
     /// Whether a URL is there.
@@ -34,6 +33,20 @@ impl Origin {
     pub fn authority(&self) -> String {
         self.0.authority()
     }
+}
+
+#[cfg(feature = "urls")]
+fn read(url: &str) -> Result<Origin, OriginError> {
+    match Target::parse(url) {
+        Ok((_, target)) => Ok(Origin(target)),
+        Err(error) => Err(OriginError(error.to_string())),
+    }
+}
+
+#[cfg(not(feature = "urls"))]
+fn read(_: &str) -> Result<Origin, OriginError> {
+    let message = "this program was built without the reader of URLs (the feature `urls`)";
+    Err(OriginError(message.to_owned()))
 }
 
 impl From<&Target> for Origin {
@@ -59,9 +72,7 @@ impl TryFrom<String> for Origin {
     type Error = OriginError;
 
     fn try_from(text: String) -> Result<Self, OriginError> {
-        let origin = Target::parse(&text)
-            .map(|(_, target)| Origin(target))
-            .map_err(|error| OriginError(error.to_string()))?;
+        let origin = read(&text)?;
         // A path would read as a narrower grant than it is, and another spelling as another host.
         if origin.to_string() != text {
             let message = format!("write it as `{origin}`, without path, query and usual port");
@@ -71,7 +82,7 @@ impl TryFrom<String> for Origin {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "urls"))]
 mod tests {
     use super::*;
 

@@ -10,7 +10,7 @@ mod watch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use futures_util::future::BoxFuture;
+use crate::poll::BoxFuture;
 use jiff::Timestamp;
 
 use super::{Entry, MadeTool, Registration, Registry, Source, StoreSwitches};
