@@ -94,15 +94,20 @@ pub(super) fn of_url(text: &str) -> Option<String> {
 /// or vanish. A rule holds if it holds for one of them.
 pub(super) fn of_url_to_anybody(text: &str) -> Vec<String> {
     let mut hosts = Vec::from_iter(of_url(text));
-    // Without this reader the kernel offers no tool that takes URLs.
-    #[cfg(feature = "urls")]
-    if let Ok(client) = url::Url::parse(text)
-        && let Some(host) = client.host_str().map(normal)
-        && !hosts.contains(&host)
-    {
-        hosts.push(host);
-    }
+    let client = of_url_to_a_client(text).filter(|host| !hosts.contains(host));
+    hosts.extend(client);
     hosts
+}
+
+#[cfg(feature = "urls")]
+fn of_url_to_a_client(text: &str) -> Option<String> {
+    url::Url::parse(text).ok()?.host_str().map(normal)
+}
+
+/// Nobody: without this reader the kernel offers no tool that takes URLs.
+#[cfg(not(feature = "urls"))]
+fn of_url_to_a_client(_: &str) -> Option<String> {
+    None
 }
 
 /// How many URLs of tools' authors are remembered.
