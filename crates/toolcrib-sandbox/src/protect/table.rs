@@ -62,6 +62,45 @@ const CRUSH_NAMES: &str =
 const R: &str = "https://stat.ethz.ch/R-manual/R-devel/library/base/html/Startup.html";
 const IRB: &str = "https://github.com/ruby/irb/blob/HEAD/doc/Configurations.md";
 
+const HK: &str = "https://github.com/jdx/hk/blob/HEAD/docs/configuration.md";
+const HK_NAMES: &str = "https://github.com/jdx/hk/blob/HEAD/src/config.rs";
+const KATE: &str = "https://github.com/KDE/kate/blob/HEAD/doc/kate/plugins.docbook";
+const KILO: &str = "https://github.com/Kilo-Org/kilocode/blob/HEAD/packages/opencode/src/kilocode/config/config.ts";
+const KILO_PLUGINS: &str = "https://github.com/Kilo-Org/kilocode/blob/HEAD/packages/kilo-docs/pages/automate/extending/plugins.md";
+const KILO_RULES: &str = "https://github.com/Kilo-Org/kilocode/blob/HEAD/packages/opencode/src/kilocode/rules-migrator.ts";
+const COPILOT: &str = "https://github.com/github/docs/blob/HEAD/content/copilot/reference/copilot-cli-reference/cli-config-dir-reference.md";
+
+/// What counts in the directory of Kilo Code, which keeps plans and work trees there too.
+const KILO_ENTRIES: &[&str] = &[
+    "kilo.json",
+    "kilo.jsonc",
+    "opencode.json",
+    "opencode.jsonc",
+    "mcp.json",
+    "tui.json",
+    "tui.jsonc",
+    "plugin",
+    "plugins",
+    "tool",
+    "tools",
+    "package.json",
+    "command",
+    "commands",
+    "agent",
+    "agents",
+    "mode",
+    "modes",
+    "skills",
+    "rules",
+    "rules-code",
+    "rules-architect",
+    "rules-ask",
+    "rules-debug",
+    "rules-orchestrator",
+    "setup-script",
+    "setup-script.sh",
+];
+
 /// Every protected name. Those of git repositories are besides, except for `.git` itself.
 pub const NAMES: &[ProtectedName] = &[
     whole(
@@ -594,9 +633,9 @@ pub const NAMES: &[ProtectedName] = &[
     whole(".rules", "Zed follows instructions in it", RULES),
     within(
         ".agents",
-        &["skills"],
-        "Codex, Gemini CLI, Zed and other agents follow instructions in it",
-        "https://github.com/zed-industries/zed/blob/HEAD/docs/src/ai/skills.md",
+        &["skills", "agents", "plugins", "recipes"],
+        "goose runs hooks in it, and goose, Codex, Gemini CLI, Zed and other agents follow instructions in it",
+        "https://github.com/block/goose/blob/HEAD/documentation/docs/guides/context-engineering/hooks.md",
     ),
     whole(
         ".github/hooks",
@@ -821,5 +860,242 @@ pub const NAMES: &[ProtectedName] = &[
         "startup.m",
         "Octave runs it",
         "https://github.com/gnu-octave/octave/blob/HEAD/doc/interpreter/basics.txi",
+    ),
+    whole("hk.pkl", "hk runs what it names when you commit", HK),
+    whole("hk.local.pkl", "hk runs what it names when you commit", HK),
+    whole(
+        ".config/hk.pkl",
+        "hk runs what it names when you commit",
+        HK,
+    ),
+    whole(
+        ".config/hk.local.pkl",
+        "hk runs what it names when you commit",
+        HK,
+    ),
+    whole(".hkrc.pkl", "hk runs what it names when you commit", HK),
+    whole("hk.toml", "hk runs what it names when you commit", HK_NAMES),
+    whole("hk.yaml", "hk runs what it names when you commit", HK_NAMES),
+    whole("hk.yml", "hk runs what it names when you commit", HK_NAMES),
+    whole("hk.json", "hk runs what it names when you commit", HK_NAMES),
+    whole(
+        "captainhook.json",
+        "CaptainHook runs what it names when you commit",
+        "https://github.com/captainhook-git/captainhook/blob/HEAD/README.md",
+    ),
+    whole(
+        "captainhook.config.json",
+        "CaptainHook takes settings of its hooks from it",
+        "https://github.com/captainhook-git/captainhook/blob/HEAD/src/Config/Factory.php",
+    ),
+    whole(
+        ".kateproject",
+        "Kate starts language servers that it names",
+        KATE,
+    ),
+    whole(
+        ".kateproject.local",
+        "Kate starts language servers that it names",
+        KATE,
+    ),
+    whole(
+        "*.sublime-project",
+        "the package LSP of Sublime Text starts language servers that it names",
+        "https://github.com/sublimelsp/LSP/blob/HEAD/docs/src/client_configuration.md",
+    ),
+    within(
+        ".theia",
+        &["settings.json", "tasks.json", "launch.json"],
+        "Theia takes settings from it, which name servers to start",
+        "https://github.com/eclipse-theia/theia/blob/HEAD/packages/core/src/common/preferences/preference-configurations.ts",
+    ),
+    whole(
+        "*.theia-workspace",
+        "Theia takes settings from it, which name servers to start",
+        "https://github.com/eclipse-theia/theia/blob/HEAD/packages/workspace/src/common/workspace-file-service.ts",
+    ),
+    within(
+        ".vs",
+        &["mcp.json"],
+        "Visual Studio starts servers that it names",
+        "https://github.com/MicrosoftDocs/visualstudio-docs/blob/HEAD/docs/ide/mcp-servers.md",
+    ),
+    whole(
+        "kilo.json",
+        "Kilo Code starts servers and loads plugins that it names",
+        KILO,
+    ),
+    whole(
+        "kilo.jsonc",
+        "Kilo Code starts servers and loads plugins that it names",
+        KILO,
+    ),
+    within(
+        ".kilo",
+        KILO_ENTRIES,
+        "Kilo Code runs plugins and servers and follows instructions in it",
+        KILO_PLUGINS,
+    ),
+    within(
+        ".kilocode",
+        KILO_ENTRIES,
+        "Kilo Code runs plugins and servers and follows instructions in it",
+        KILO_PLUGINS,
+    ),
+    whole(
+        ".kilocodemodes",
+        "Kilo Code follows instructions in it",
+        "https://github.com/Kilo-Org/kilocode/blob/HEAD/packages/opencode/src/kilocode/modes-migrator.ts",
+    ),
+    whole(
+        ".kilocoderules",
+        "Kilo Code follows instructions in it",
+        KILO_RULES,
+    ),
+    whole(
+        ".kilocoderules-code",
+        "Kilo Code follows instructions in it",
+        KILO_RULES,
+    ),
+    whole(
+        ".kilocoderules-architect",
+        "Kilo Code follows instructions in it",
+        KILO_RULES,
+    ),
+    whole(
+        ".kilocoderules-ask",
+        "Kilo Code follows instructions in it",
+        KILO_RULES,
+    ),
+    whole(
+        ".kilocoderules-debug",
+        "Kilo Code follows instructions in it",
+        KILO_RULES,
+    ),
+    whole(
+        ".kilocoderules-orchestrator",
+        "Kilo Code follows instructions in it",
+        KILO_RULES,
+    ),
+    within(
+        ".factory",
+        &[
+            "settings.json",
+            "settings.local.json",
+            "hooks.json",
+            "hooks",
+            "mcp.json",
+            "droids",
+            "commands",
+            "skills",
+        ],
+        "Factory's droid runs hooks and servers and follows instructions in it",
+        "https://github.com/Factory-AI/factory/blob/HEAD/docs/enterprise/hierarchical-settings-and-org-control.mdx",
+    ),
+    whole(
+        ".junie",
+        "Junie follows instructions in it",
+        "https://www.jetbrains.com/help/junie/customize-guidelines.html",
+    ),
+    within(
+        ".openhands",
+        &[
+            "setup.sh",
+            "pre-commit.sh",
+            "hooks.json",
+            "hooks",
+            "microagents",
+            "skills",
+            "plugins",
+        ],
+        "OpenHands runs scripts and hooks and follows instructions in it",
+        "https://github.com/OpenHands/docs/blob/HEAD/openhands/usage/customization/repository.mdx",
+    ),
+    whole(
+        ".openhands_instructions",
+        "OpenHands follows instructions in it",
+        "https://github.com/OpenHands/OpenHands/blob/HEAD/openhands/runtime/base.py",
+    ),
+    whole(
+        ".augment",
+        "Augment runs hooks and follows instructions in it",
+        "https://docs.augmentcode.com/cli/hooks",
+    ),
+    whole(
+        ".augment-guidelines",
+        "Augment follows instructions in it",
+        "https://docs.augmentcode.com/cli/v0/rules",
+    ),
+    within(
+        ".goose",
+        &["skills", "agents", "recipes"],
+        "goose follows instructions in it",
+        "https://github.com/block/goose/blob/HEAD/crates/goose/src/agents/platform_extensions/summon.rs",
+    ),
+    whole(
+        ".goosehints",
+        "goose follows instructions in it",
+        "https://github.com/block/goose/blob/HEAD/documentation/docs/guides/context-engineering/using-goosehints.md",
+    ),
+    whole(
+        ".pi",
+        "pi runs extensions and follows instructions in it",
+        "https://github.com/badlogic/pi-mono/blob/HEAD/packages/coding-agent/docs/extensions.md",
+    ),
+    whole(
+        ".iflow",
+        "iFlow CLI starts servers and hooks that it names",
+        "https://github.com/iflow-ai/iflow-cli/blob/HEAD/docs_en/examples/hooks.md",
+    ),
+    whole(
+        ".codebuddy",
+        "CodeBuddy follows instructions in it",
+        "https://www.tencentcloud.com/document/product/1256/77282",
+    ),
+    within(
+        ".forge",
+        &["agents", "skills", "commands"],
+        "Forge follows instructions in it",
+        "https://github.com/antinomyhq/forge/blob/HEAD/README.md",
+    ),
+    within(
+        ".rovodev",
+        &["subagents"],
+        "Rovo Dev follows instructions in it",
+        "https://support.atlassian.com/rovo/docs/use-subagents-in-rovo-dev-cli",
+    ),
+    within(
+        ".vibe",
+        &[
+            "config.toml",
+            "hooks.toml",
+            "tools",
+            "skills",
+            "agents",
+            "prompts",
+        ],
+        "Mistral Vibe starts servers and hooks that it names",
+        "https://github.com/mistralai/mistral-vibe/blob/HEAD/README.md",
+    ),
+    within(
+        ".kimi",
+        &["AGENTS.md", "skills"],
+        "Kimi CLI follows instructions in it",
+        "https://github.com/MoonshotAI/kimi-cli/blob/HEAD/docs/en/customization/skills.md",
+    ),
+    whole(
+        ".github/mcp.json",
+        "Copilot CLI starts servers that it names",
+        COPILOT,
+    ),
+    whole(
+        ".github/copilot",
+        "Copilot CLI runs hooks that it names",
+        COPILOT,
+    ),
+    whole(
+        ".github/lsp.json",
+        "Copilot CLI starts language servers that it names",
+        "https://github.com/github/docs/blob/HEAD/content/copilot/how-tos/copilot-cli/set-up-copilot-cli/add-lsp-servers.md",
     ),
 ];
