@@ -431,7 +431,7 @@ fn readable(config: &Config) -> Vec<PathBuf> {
 /// Says which rules are for tools that are not there: a misspelt name would be a rule that never holds.
 fn rules_for_nothing(registry: &Registry, rules: &RuleSet) -> Vec<String> {
     let named = rules
-        .rules()
+        .added()
         .flat_map(|rule| rule.tools().iter().map(move |tool| (rule.name(), tool)));
     named
         .filter_map(|(rule, tool)| Some((rule, registry.find(tool).err()?)))

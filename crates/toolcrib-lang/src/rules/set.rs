@@ -1,6 +1,6 @@
 //! [`RuleSet`]: all rules together.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::facts::{Facts, Texts};
 use super::file;
@@ -22,6 +22,17 @@ use crate::spec::ToolSpec;
 /// ```
 #[derive(Debug, Clone)]
 pub struct RuleSet {
+    /// Whether the standard set is part of it.
+    standard: bool,
+    /// The names of the standard rules that are switched off.
+    off: Vec<String>,
+    own: Vec<Arc<Rule>>,
+    /// Made when it is first needed: reading the standard set takes a third of the time in which a server starts.
+    all: OnceLock<All>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct All {
     rules: Vec<Arc<Rule>>,
     /// Those that can match a tool whose parameters have no roles: the others need not be looked at.
     for_any_argument: Vec<Arc<Rule>>,
@@ -32,15 +43,41 @@ pub struct RuleSet {
 
 impl Default for RuleSet {
     fn default() -> Self {
-        static STANDARD: LazyLock<RuleSet> = LazyLock::new(|| {
-            let known = Knowledge::ALL.iter().map(|knowledge| knowledge.rule());
-            let mut set = RuleSet::empty();
-            for rule in known.chain(file::default_rules()) {
-                set.add(rule);
+        RuleSet {
+            standard: true,
+            ..RuleSet::empty()
+        }
+    }
+}
+
+/// The standard set.
+fn standard() -> &'static [Arc<Rule>] {
+    static STANDARD: LazyLock<Vec<Arc<Rule>>> = LazyLock::new(|| {
+        let known = Knowledge::ALL.iter().map(|knowledge| knowledge.rule());
+        known.chain(file::default_rules()).map(Arc::new).collect()
+    });
+    &STANDARD
+}
+
+impl All {
+    fn of(set: &RuleSet) -> Self {
+        let mut all = All::default();
+        let standard: &[_] = if set.standard { standard() } else { &[] };
+        for rule in standard.iter().chain(&set.own).cloned() {
+            if *rule.origin() == RuleOrigin::Default && set.off.iter().any(|off| off == rule.name())
+            {
+                all.disabled.push(rule);
+                continue;
             }
-            set
-        });
-        STANDARD.clone()
+            if rule.reads_any_argument() {
+                all.for_any_argument.push(Arc::clone(&rule));
+            }
+            if rule.reads_hosts_alone() {
+                all.for_hosts.push(Arc::clone(&rule));
+            }
+            all.rules.push(rule);
+        }
+        all
     }
 }
 
@@ -48,23 +85,21 @@ impl RuleSet {
     /// No rules at all: not even shell text that cannot be understood is asked about.
     pub fn empty() -> Self {
         RuleSet {
-            rules: Vec::new(),
-            for_any_argument: Vec::new(),
-            for_hosts: Vec::new(),
-            disabled: Vec::new(),
+            standard: false,
+            off: Vec::new(),
+            own: Vec::new(),
+            all: OnceLock::new(),
         }
+    }
+
+    fn all(&self) -> &All {
+        self.all.get_or_init(|| All::of(self))
     }
 
     /// Adds a rule.
     pub fn add(&mut self, rule: Rule) {
-        let rule = Arc::new(rule);
-        if rule.reads_any_argument() {
-            self.for_any_argument.push(Arc::clone(&rule));
-        }
-        if rule.reads_hosts_alone() {
-            self.for_hosts.push(Arc::clone(&rule));
-        }
-        self.rules.push(rule);
+        self.own.push(Arc::new(rule));
+        self.all = OnceLock::new();
     }
 
     /// Adds a rule and returns the set.
@@ -76,12 +111,18 @@ impl RuleSet {
 
     /// The rules in force.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().map(AsRef::as_ref)
+        self.all().rules.iter().map(AsRef::as_ref)
+    }
+
+    /// Those that were added to the standard set.
+    #[doc(hidden)]
+    pub fn added(&self) -> impl Iterator<Item = &Rule> {
+        self.own.iter().map(AsRef::as_ref)
     }
 
     /// The rules that were switched off.
     pub fn disabled(&self) -> impl Iterator<Item = &Rule> {
-        self.disabled.iter().map(AsRef::as_ref)
+        self.all().disabled.iter().map(AsRef::as_ref)
     }
 
     /// The rule of this name, in force or not.
@@ -93,18 +134,14 @@ impl RuleSet {
 
     /// Switches a rule of the default set off; says whether there is one of this name.
     pub fn disable(&mut self, name: &str) -> bool {
-        let found = self
-            .rules
-            .iter()
-            .position(|rule| rule.name() == name && *rule.origin() == RuleOrigin::Default);
-        let Some(at) = found else {
-            return false;
-        };
-        for some in [&mut self.for_any_argument, &mut self.for_hosts] {
-            some.retain(|rule| !Arc::ptr_eq(rule, &self.rules[at]));
+        let mut rules = self.rules();
+        let found = rules.any(|rule| rule.name() == name && *rule.origin() == RuleOrigin::Default);
+        drop(rules);
+        if found {
+            self.off.push(name.to_owned());
+            self.all = OnceLock::new();
         }
-        self.disabled.push(self.rules.remove(at));
-        true
+        found
     }
 }
 
@@ -112,9 +149,9 @@ impl Rules for RuleSet {
     fn judge(&self, tool: &ToolSpec, args: &JsonObject, cx: &RuleContext<'_>) -> Judgement {
         let has_no_parts = tool.roles.is_empty() && cx.commands.is_empty();
         let rules = match (has_no_parts, tool.urls.is_empty()) {
-            (true, true) => &self.for_any_argument,
-            (true, false) => &self.for_hosts,
-            (false, _) => &self.rules,
+            (true, true) => &self.all().for_any_argument,
+            (true, false) => &self.all().for_hosts,
+            (false, _) => &self.all().rules,
         };
         if rules.is_empty() {
             return Judgement::allow();
