@@ -7,6 +7,9 @@
 //!
 //! What is served is a [`Host`](server::Host)'s business; this crate knows messages, lifecycles and transports. It opens no files, sockets
 //! or processes: readers, writers and HTTP exchanges are given to it.
+//!
+//! Written by hand instead of using rmcp: every message must be bounded, one dispatch serves both eras, and what opens sockets
+//! and processes has to be our guarded client and the sandbox.
 
 pub mod client;
 pub mod protocol;

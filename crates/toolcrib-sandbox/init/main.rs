@@ -4,7 +4,7 @@
 //! attacking. As process 1 of a pid namespace its end is the end of every process in it, whatever they ignore; without a
 //! namespace it is a subreaper and kills what is left, generation by generation.
 //!
-//! It starts before its command is known: a child waits on descriptor 4 for the command (see `wire.rs` in the library),
+//! It starts before its command is known: a child waits on descriptor 4 for the command (see `command.rs` in the library),
 //! so that all setting up can be done ahead of a call. Descriptor 3 takes one report of 16 bytes: `E` and an errno when
 //! the command could not be started (`D`: when its directory could not be entered), else `X`, its wait status and the most memory one process had.
 //!

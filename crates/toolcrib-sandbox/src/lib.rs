@@ -18,6 +18,18 @@
 //! How it works, in the order of a run: the parent prepares every string, rule and filter (`plan`); a child that shares
 //! its memory makes nothing but system calls (`child`) and becomes a tiny init (`init/main.rs`); that starts the
 //! command, and its end is the end of every process of the run.
+//!
+//! ```text
+//! Policy --+                  parent                          child (shares the parent's memory, then execs)
+//! Support -+> plan: steps --> clone3: CLONE_VM|VFORK, ------> steps: mounts, uid, capabilities, no_new_privs,
+//!             (all data        namespaces, its cgroup                Landlock, limits, seccomp
+//!              is ready)                                      init, from a memfd: process 1, dies with us
+//! Command ------------------> control pipe -----------------> waits for its command, starts it
+//! Report <------------------- output, time, CPU, growth <---- init reaps, reports, ends; the kernel ends the rest
+//! ```
+//!
+//! The command is not process 1: that ignores signals it has no handler for, so `kill $$` in a script would do nothing. Init
+//! makes the command an ordinary process. It is behind the same wall and has no secrets.
 
 #[cfg(not(all(
     target_os = "linux",

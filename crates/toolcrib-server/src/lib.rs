@@ -6,6 +6,13 @@
 //! Invariants: every route is in one table ([`routes`]), which says who may use it, what it takes and what it answers; the router, the
 //! check of tokens, `openapi.json` and the page of documentation all read that table. Handlers hold no policy: a call goes to
 //! [`Registry::execute`](toolcrib::Registry::execute_async) like every other.
+//!
+//! A server holds nothing that is not in its home except what runs, so any number of servers and commands may share a home.
+//! Commands find one by [`running`] and use it only if it has the same workspace, settings and rules. Settings and rules are read
+//! at the start.
+//!
+//! Written on hyper instead of axum: with axum's router the permission, the documentation and the tests of a route would be
+//! written apart from it. `cargo bench -p toolcrib-server --bench load` compares the two.
 
 pub mod api;
 pub mod auth;

@@ -8,6 +8,12 @@
 //! Each stage consumes what the one before made and is its only maker, so that the order is a fact
 //! of types: there is no way to execute what was not admitted, nor to admit what was not cleared.
 //! Recording sits around all of it, so that no early return, panic or dropped future can skip it.
+//!
+//! A call can go back: edited arguments to `check`, a call whose approval was used by an identical one, or whose script changed,
+//! to `clear`. Before the stages, an id that the caller chose is claimed ([`replay`](crate::record::replay)).
+//!
+//! A nested call enters at the top, is approved by itself and ends with its parent. It never waits for a place: parents and
+//! children would wait for each other. Parents and the depth bound how many there can be.
 
 mod admit;
 mod bind;

@@ -3,6 +3,9 @@
 //! The same id from the same caller with the same tool and arguments gets the stored outcome, or waits
 //! for the call that runs; anything else is `CONFLICT`: an id is its caller's own. A call whose process died before its outcome was stored is
 //! *not* run again: nobody knows how far it came. With a [`ClaimStore`] this holds across processes.
+//!
+//! What is stored: outcomes of calls that reached their tool, and a person's "no". Other refusals free the id, since a tool may
+//! be switched on and a rate limit passes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -33,8 +33,8 @@ impl Default for Registry {
 }
 
 impl Registry {
-    /// An empty registry with plain defaults: no rules, no records, no workspace, and nobody to
-    /// ask, so that calls which need approval are refused.
+    /// An empty registry with plain defaults: the standard rules, no records, no workspace, and no one
+    /// to ask, so that calls which need approval are refused.
     pub fn new() -> Self {
         Registry::builder().build()
     }

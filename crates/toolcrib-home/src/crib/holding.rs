@@ -1,4 +1,6 @@
 //! What is held, as questions of the approvals queue: one for each run that planted something.
+//!
+//! These questions are not stored. They are made from the held items each time someone looks.
 
 use std::collections::BTreeMap;
 

@@ -6,6 +6,9 @@
 //! two.
 //!
 //! What this leaves to others: which tools there are, and which of them somebody may see.
+//!
+//! Why not tantivy: its scores rank by statistics of all documents, while this order is exact and has to be the same on every
+//! machine. Its changes become visible with a commit, while a tool that was just added has to be found by the next search.
 
 mod bits;
 mod build;

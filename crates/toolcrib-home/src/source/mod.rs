@@ -17,7 +17,8 @@
 //! here the answer to "is it current?" is given when it is asked.
 //!
 //! The invariant: a file of a workspace is a tool that can be called only while its bytes are those the user trusted, and one
-//! file never keeps another from being loaded.
+//! file never keeps another from being loaded. Files of the user or the machine need no trust as long as other users cannot
+//! change them. A tool that is broken, shadowed or not trusted keeps its name and says why it cannot be called.
 
 mod broken;
 mod compose;

@@ -11,6 +11,9 @@
 //!
 //! The invariant: within a bundle there is one record of a slug and version, whatever number of processes write at once and wherever they
 //! are killed; and a file that cannot be read costs nothing but its own record.
+//!
+//! A writer counts up a number in the lock file (`storage::Generation`). For every other process "has something changed?" is
+//! therefore one small read, and no call waits for a writer (`follow.rs`).
 
 pub mod archive;
 mod bundles;

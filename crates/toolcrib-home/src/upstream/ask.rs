@@ -2,7 +2,8 @@
 //!
 //! A server of the earlier protocol asks while its call is under way ([`Questions`] finds the call that is meant); one of the newer answers a call
 //! with its questions and is called again with the answers. Either way the call's [`Elicitor`] is asked; where there is none, the call fails and
-//! says what was asked. Other questions (for a model's words, for directories) are refused: nothing of the sort was offered.
+//! says what was asked. The call's time does not run meanwhile. Other questions (for a model's words, for directories) are
+//! refused: nothing of the sort was offered.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

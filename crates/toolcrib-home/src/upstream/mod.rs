@@ -10,6 +10,9 @@
 //! tool        one of its tools
 //! ```
 //!
+//! Tools are made from two files alone: the settings say how a server is reached, the pins what the user accepted of it. So
+//! opening a crib and listing its tools waits for no server.
+//!
 //! A server is believed nothing: its tools are those that somebody accepted, as they were then; its hints about what they do decide nothing;
 //! and whatever it does, or does not, costs nobody but its own callers.
 

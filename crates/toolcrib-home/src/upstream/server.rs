@@ -4,6 +4,10 @@
 //! caller gives up. Before the first call on a connection the server's tools are compared with the pins, and again when it says that
 //! they changed. A connection that breaks takes the calls on it along: they fail and are not made again, since they may have run.
 //!
+//! A server that lets a call run into its deadline is asked for its tools. If it does not answer that either, no new call gets
+//! this connection. Cancelling a call is reported to the server; whether it stops is its own decision, and its process lives on
+//! for others.
+//!
 //! The invariant: nothing here waits for another server, and nobody but a call of this server's tools waits for this one.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};

@@ -4,7 +4,9 @@
 //! `createdAt`, …) may be left out. [`read`] makes an [`HttpDefinition`] of a file's bytes; what it takes to send its requests is in
 //! `exec::http`, where files come from is in `source`.
 //!
-//! The invariant: where a request goes, and which secrets it tells, is fixed by the file. Arguments fill in values and nothing else.
+//! The invariant: where a request goes, and which secrets it sends, is fixed by the file. Arguments fill in values and nothing
+//! else. A compiled placeholder knows what it is filled with, and filled-in text is never searched for placeholders again, so an
+//! argument cannot name a secret.
 
 pub mod fields;
 mod json;

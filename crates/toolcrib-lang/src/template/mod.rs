@@ -7,6 +7,11 @@
 //!
 //! The invariant: what a program's text means is settled when the template is compiled. Values come later and by another way, so
 //! the worst that a value can do is to be a strange value. (`escape-shell: false` gives that up, and says so: [`Code::pastes`].)
+//!
+//! Values are followed into variables, pipes, here-documents, the environment, standard input, the words of a `format` and the
+//! code arguments of other tools. They are not followed through files that a later step runs, nor through unknown programs: the
+//! sandbox is the wall there. The property test has the real bash run compiled texts with hostile values and compares every byte
+//! of every argument.
 
 mod bash;
 mod code;

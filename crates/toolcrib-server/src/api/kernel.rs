@@ -1,5 +1,18 @@
 //! From a request to its answer: host, route, token, query, body, handler. The order is the invariant: nothing of a request is looked up
 //! or read for somebody who may not ask, and somebody without a token cannot tell a route that is there from one that is not.
+//!
+//! ```text
+//! id       X-Request-Id, or a new one; `observe::Watch` begins
+//! auth     Host and Origin                                403 FORBIDDEN
+//! path     decoded once, by segment; the table            its answer waits for the token:
+//! auth     token -> Principal -> is it allowed            401, 400, 404, 405, 403
+//! query    the parameters that the route lists            400
+//! body     type, size, deadline, strict JSON              415, 413, 408, 400
+//! handler  fn(Api, Asked) -> Answer; panics are caught    its own codes, 500
+//! ```
+//!
+//! Then come the common headers. The `Watch` ends with the last byte of the answer. [`Refusal`] alone makes errors, from
+//! `ErrorCode`.
 
 use std::panic::AssertUnwindSafe;
 

@@ -1,4 +1,7 @@
 //! Who asks, and from where: tokens, clients, `Host` and `Origin`.
+//!
+//! A token makes a request a [`Principal`], and that becomes the `Caller` of its calls. Grants, ids that callers chose and the
+//! right to see a call all go by the caller.
 
 mod authority;
 mod clients;

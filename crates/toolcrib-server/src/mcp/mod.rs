@@ -1,4 +1,14 @@
 //! A crib as an MCP server: [`CribHost`].
+//!
+//! ```text
+//! catalogue  the list of tools, as pages of bytes            cursor     where a page ended
+//! follow     reporting that the list has changed             icons      small pictures for clients
+//! admission  which calls a host of some bundles accepts      calls      one call: progress, questions, result
+//! endpoint   `/mcp` of the server
+//! ```
+//!
+//! The protocol itself is `toolcrib-mcp`. A tool is described as `toolcrib schema --provider mcp` prints it. Hints come from its
+//! effects and traits, and no call is judged by them. Approvals are routes and files, never tools.
 
 mod admission;
 mod calls;

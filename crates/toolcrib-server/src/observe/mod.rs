@@ -8,6 +8,10 @@
 //!
 //! The invariant: whoever looks on holds nobody up. A request or a call adds to atomics and puts a line into a bounded queue; what does
 //! not fit is dropped and counted. No token, no value of a query, no body and no argument gets here.
+//!
+//! Calls are seen by their records (`Registry::on_record`), so each is counted once, nested ones too. The id of a call's span
+//! follows from the call's id: nested calls end first, and still know their parent. A handler notes the call that it makes before
+//! the call begins, so that the access log has its id and its span is below the request's.
 
 mod access;
 mod figures;

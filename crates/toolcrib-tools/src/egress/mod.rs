@@ -15,7 +15,11 @@
 //! ```
 //!
 //! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
-//! the pool and the resolver are our own: a general client follows, resolves and reuses by itself.
+//! the pool and the resolver are our own: a general client (reqwest) follows, resolves and reuses by itself.
+//!
+//! A name is not looked up before the settings or a person named its host, since a lookup is itself a message. An `ExchangeLog`
+//! is filled as things happen, so that a call that is stopped half-way still records what was sent. Tests use doubles for names
+//! and for dialling; no test dials anything but loopback.
 
 mod body;
 pub(crate) mod charset;

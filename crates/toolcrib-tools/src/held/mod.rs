@@ -9,6 +9,9 @@
 //!
 //! `run.rs` looks after one run, `run_file.rs` is the file that says so, `moving.rs` moves things without following a link, `copying.rs` copies them, `made.rs` knows which repositories runs made.
 //! Every run is written down before it starts (`runs/`), so that the next process deals with one that was killed.
+//!
+//! Considered and left out: a file system view of its own for each run (an overlay cannot be committed without the same
+//! questions, and breaks programs that watch the workspace), and inotify (it reports too late, and not which process did it).
 
 mod copying;
 mod made;

@@ -2,7 +2,9 @@
 //!
 //! The one way a tool starts a program. What a command prints goes to the call's events (or to a `Sink`) as it comes and is
 //! kept up to the call's limit, head and tail; when the call is cancelled or its time is up, every process is ended first and
-//! what was printed so far is in the error's details.
+//! what was printed so far is in the error's details. One task ends a run, whether its time is up, it is cancelled, its caller
+//! goes away or the runtime ends. The pipeline waits for the processes for a bounded time, so that an outcome says "timeout"
+//! after they are gone.
 //!
 //! A `Wall` says what a command may do, a `Run` what is run and how, a `Runner` does it; commands of one call share files
 //! in its `CallTemp`.

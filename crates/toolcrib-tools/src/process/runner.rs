@@ -2,7 +2,8 @@
 //!
 //! The runner keeps the sandbox of its last calls for a second and, from the second call on, one sandbox ready ahead of its
 //! command: a call then costs little more than starting the program. Commands that start at once behind one wall wait for
-//! the one that makes it ready.
+//! the one that makes it ready. A sandbox is planned again after a few seconds, and after a run that made a protected name, so
+//! that new repositories are protected. Sandboxes are kept by their whole `Wall`.
 
 use std::collections::HashMap;
 use std::future::pending;

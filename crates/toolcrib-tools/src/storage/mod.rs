@@ -2,7 +2,8 @@
 //!
 //! A write is a temporary file, `fsync`, a rename and `fsync` of the directory, under a lock that
 //! the kernel frees when its holder dies. Whatever kills the process at whatever moment, a reader
-//! finds the old content or the new one. Readers need no lock, and never create anything.
+//! finds the old content or the new one. Readers need no lock, and never create anything. A test kills
+//! the writer at each of its system calls and looks.
 //!
 //! Everything goes through the open directory, not through its path: what is meant for a directory
 //! that was moved or replaced meanwhile never lands in another one. What the files mean is the

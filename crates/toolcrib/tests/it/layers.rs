@@ -1,6 +1,6 @@
 //! The storeys of the house: crates depend only on those below them, and the modules of a crate form no cycle.
 //!
-//! Cargo refuses cycles of crates by itself; what it does not know is their order, and modules. ARCHITECTURE.md draws both.
+//! Cargo refuses cycles of crates by itself; it knows neither their order nor modules. ARCHITECTURE.md draws the storeys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,8 @@
 //! Calls: `/api/calls`, and the places they take.
+//!
+//! A plain call is polled where its request is; it moves to a task of its own only if its client goes away, so the usual call
+//! costs none. A stream of a call keeps the call's place until its outcome is taken, which bounds what clients that never read
+//! can hold.
 
 mod asker;
 mod body;
