@@ -3,7 +3,7 @@
 #
 #   ./test.sh            everything but the fuzz targets, which need a nightly compiler and minutes
 #   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples schemathesis conformance clients
-#                        bench deny fuzzcheck fuzz
+#                        kernel bench deny fuzzcheck fuzz
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -272,6 +272,8 @@ if wanted clients; then
         skip "clients (TypeScript, Inspector)" "$node"
     fi
 fi
+# Alone, because the workspace joins the features of all crates.
+if wanted kernel; then part kernel cargo run --quiet --manifest-path tests/kernel/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/kernel" --locked; fi
 # Benchmarks are run once through, so that they keep working; `cargo bench` measures.
 if wanted bench; then part bench cargo test --benches --workspace --all-features --locked; fi
 if wanted deny; then

@@ -5,74 +5,29 @@ use crate::harness::{Test, golden};
 #[test]
 fn help_of_every_command_is_as_it_was_reviewed() {
     let test = Test::new();
-    for command in [
-        "",
-        "run",
-        "list",
-        "show",
-        "search",
-        "schema",
-        "answer",
-        "chat",
-        "bundle",
-        "bundle list",
-        "bundle show",
-        "bundle new",
-        "bundle edit",
-        "bundle add",
-        "bundle enable",
-        "bundle disable",
-        "bundle rm",
-        "bundle restore",
-        "bundle export",
-        "bundle import",
-        "bundle diff",
-        "approvals",
-        "approvals approve",
-        "approvals watch",
-        "grants",
-        "grants add",
-        "stats",
-        "serve",
-        "mcp",
-        "connect",
-        "clients",
-        "clients add",
-        "clients list",
-        "clients rm",
-        "upstream",
-        "upstream add",
-        "upstream import",
-        "secret",
-        "secret set",
-        "secret list",
-        "calls",
-        "rules",
-        "rules test",
-        "config",
-        "check",
-        "explain",
-        "trust",
-        "enable",
-        "disable",
-        "init",
-        "new",
-        "edit",
-        "rm",
-        "test",
-        "watch",
-        "doctor",
-        "sandbox",
-        "completions",
-    ] {
-        let words: Vec<&str> = command.split_whitespace().chain(["--help"]).collect();
-        let ran = test.run(&words).exits(0);
-        let name = match command {
-            "" => "toolcrib".to_owned(),
-            command => command.replace(' ', "-"),
+    let mut commands = vec![Vec::<String>::new()];
+    while let Some(command) = commands.pop() {
+        let mut words: Vec<&str> = command.iter().map(String::as_str).collect();
+        words.push("--help");
+        let help = test.run(&words).exits(0).stdout;
+        let name = match command.join("-") {
+            name if name.is_empty() => "toolcrib".to_owned(),
+            name => name,
         };
-        golden(&format!("help/{}.txt", name.replace(' ', "_")), &ran.stdout);
+        golden(&format!("help/{name}.txt"), &help);
+        commands.extend(subcommands(&help).map(|word| [&command[..], &[word]].concat()));
     }
+}
+
+/// The commands that a help lists, but for `help` itself.
+fn subcommands(help: &str) -> impl Iterator<Item = String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    // The rest of a description is indented further.
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names
+        .filter(|name| !name.is_empty() && *name != "help")
+        .map(str::to_owned)
 }
 
 #[test]
