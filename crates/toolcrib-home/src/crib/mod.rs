@@ -245,7 +245,7 @@ impl CribOptions {
             options.expires = wait;
         }
         let held = HeldStore::at(&home);
-        held.recover();
+        warnings.extend(held.recover());
         let standing = Arc::new(held.clone());
         let approvals = ApprovalQueue::with_standing(home.join(APPROVALS), options, standing);
         let grants = Grants::at(home.join(GRANTS));

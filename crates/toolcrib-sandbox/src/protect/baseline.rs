@@ -78,7 +78,7 @@ pub fn recover(policy: &Policy, baseline: &[u8]) -> io::Result<Vec<Planted>> {
         read.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "it is damaged"))?;
     }
     let directory = OwnedFd::from(fs::File::open(&root)?);
-    let mut finder = Finder::new(&root, &directory, &[]);
+    let mut finder = Finder::new(&root, &directory, &[]).afterwards();
     let mut policy = policy.clone();
     policy.protected.clear();
     // Without mounts nothing is made.

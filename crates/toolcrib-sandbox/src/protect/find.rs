@@ -43,6 +43,8 @@ pub(super) struct Finder<'a> {
     /// Which program runs the names that are being searched for.
     why: &'static str,
     submodules: Submodules,
+    /// Whether what cannot be covered is passed over: nothing is, after a run that was killed.
+    is_afterwards: bool,
 }
 
 /// What is to be covered, and what is not there to be covered.
@@ -109,7 +111,18 @@ impl<'a> Finder<'a> {
             missing: Vec::new(),
             why: "",
             submodules: Submodules::default(),
+            is_afterwards: false,
         }
+    }
+
+    /// To find what is to be looked at after a run, whatever the run did to keep it from being found.
+    pub(super) fn afterwards(mut self) -> Self {
+        self.is_afterwards = true;
+        self
+    }
+
+    fn unless_afterwards(&self, result: io::Result<()>) -> io::Result<()> {
+        if self.is_afterwards { Ok(()) } else { result }
     }
 
     pub(super) fn into_found(self) -> Found {
@@ -132,8 +145,11 @@ impl<'a> Finder<'a> {
             for row in NAMES.iter().filter(|row| !row.name.starts_with('*')) {
                 self.why = row.effect;
                 let path = self.root.join(row.name);
-                let is_there = |path: &Path| Ok::<_, io::Error>(real(path)?.is_some());
-                if self.absent == Absent::Left && !row.within.is_empty() && !is_there(&path)? {
+                let is_there = match real(&path) {
+                    Err(error) if !self.is_afterwards => return Err(error),
+                    found => found.is_ok_and(|found| found.is_some()),
+                };
+                if self.absent == Absent::Left && !row.within.is_empty() && !is_there {
                     row.within
                         .iter()
                         .for_each(|file| self.miss(&path.join(file)));
@@ -141,7 +157,8 @@ impl<'a> Finder<'a> {
                     // Its directory is not protected.
                     self.miss(&path);
                 } else {
-                    self.name(row.name, &path, LINKS)?;
+                    let found = self.name(row.name, &path, LINKS);
+                    self.unless_afterwards(found)?;
                 }
             }
             let (mut repositories, complete) = names::repositories(self.root);
@@ -149,7 +166,9 @@ impl<'a> Finder<'a> {
             let mut gits = repositories.clone();
             gits.push(self.root.join(".git"));
             let updated = self.submodules.update(self.root, gits);
-            if let Some(index) = updated.unclear.first() {
+            if let Some(index) = updated.unclear.first()
+                && !self.is_afterwards
+            {
                 let text = format!(
                     "`{}` cannot be read, or names more submodules than can be protected; remove it, then run `git reset`",
                     index.display()
@@ -160,16 +179,18 @@ impl<'a> Finder<'a> {
             // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
             // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {
-                match git.file_name() == Some(OsStr::new(".git")) {
-                    true => self.name(".git", &git, LINKS)?,
-                    false => {
-                        self.repository(&git)?;
-                        self.configured(&git, &git)?;
-                    }
-                }
+                let found = match git.file_name() == Some(OsStr::new(".git")) {
+                    true => self.name(".git", &git, LINKS),
+                    false => self
+                        .repository(&git)
+                        .and_then(|()| self.configured(&git, &git)),
+                };
+                self.unless_afterwards(found)?;
             }
-            self.users_paths()?;
-            self.enclosing()?;
+            let found = self.users_paths();
+            self.unless_afterwards(found)?;
+            let found = self.enclosing();
+            self.unless_afterwards(found)?;
         }
         if mounts {
             self.absent = Absent::Made;
@@ -267,7 +288,7 @@ impl<'a> Finder<'a> {
 
     /// Too many names to cover are refused: rather no run than one whose next names are uncovered.
     fn bounded(&self) -> io::Result<()> {
-        if self.covered.len() < MOST_COVERED {
+        if self.covered.len() < MOST_COVERED || self.is_afterwards {
             return Ok(());
         }
         let text = format!(
@@ -453,7 +474,7 @@ impl<'a> Finder<'a> {
         for beneath in names::NESTED_REPOSITORIES {
             let directory = git.join(beneath);
             for module in
-                names::modules(&directory).map_err(|error| unreadable(&directory, error))?
+                names::modules(&directory, false).map_err(|error| unreadable(&directory, error))?
             {
                 self.pin_above(&module);
                 self.repository(&module)?;

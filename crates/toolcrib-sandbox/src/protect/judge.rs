@@ -95,18 +95,22 @@ fn at_root(names: &[&str]) -> Option<usize> {
     Some(1 + file.split('/').count().min(rest.len()))
 }
 
-/// How many names of a path in a repository make a protected one; none of them is the repository itself.
+/// How many names of a path in a repository make a protected one; none of them is the repository itself. Git writes the rest, and a
+/// program that is not git has few reasons to.
 fn in_repository(names: &[&str]) -> Option<usize> {
     let is_kept = |name: &&str| *name == "hooks" || GIT_FILES.iter().any(|(kept, _)| kept == name);
     match names {
         [] => Some(0),
-        [first, ..] if is_kept(first) => Some(1),
+        [
+            "info" | "description" | "commit_editmsg" | "merge_msg" | "tag_editmsg",
+            ..,
+        ] => None,
         [first, rest @ ..] if NESTED_REPOSITORIES.contains(first) => match rest {
             [] => Some(1),
             // The names of submodules may have slashes in them.
             rest => Some(2 + rest.iter().position(is_kept)?),
         },
-        _ => None,
+        [_, ..] => Some(1),
     }
 }
 
@@ -152,6 +156,9 @@ mod tests {
             (".git", Some(".git")),
             (".git/config.worktree", Some(".git/config.worktree")),
             ("sub/.git/HOOKS/x", Some("sub/.git/HOOKS")),
+            (".git/MERGE_RR", Some(".git/MERGE_RR")),
+            (".git/rr-cache/1/postimage", Some(".git/rr-cache")),
+            (".git/index", Some(".git/index")),
             (".git/modules/a/b/config", Some(".git/modules/a/b/config")),
             (".git/worktrees", Some(".git/worktrees")),
             (".bashrc", Some(".bashrc")),

@@ -115,7 +115,7 @@ impl Pieces {
             .is_some_and(|bit| self.0 & 1 << bit != 0)
     }
 
-    fn add(&mut self, name: &str) {
+    pub(super) fn add(&mut self, name: &str) {
         if let Some(bit) = PIECES.iter().position(|piece| *piece == name) {
             self.0 |= 1 << bit;
         }
@@ -146,18 +146,41 @@ pub(super) fn read_directory(directory: &Path) -> io::Result<Vec<fs::DirEntry>> 
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
         read => return read,
     }
+    let (pinned, before) = open(directory)?;
+    let path = through(&pinned);
+    let entries = read(&path);
+    fs::set_permissions(&path, before)?;
+    entries
+}
+
+/// Opens a directory of ours to ourselves, if nobody can enter it: for good, because a command that has ended closed it.
+pub(super) fn reopen(directory: &Path) {
+    let is_closed = |metadata: &fs::Metadata| metadata.is_dir() && metadata.mode() & 0o100 == 0;
+    if sys::uid() != 0
+        && directory
+            .symlink_metadata()
+            .is_ok_and(|found| is_closed(&found))
+    {
+        // What cannot be opened is not ours, and was closed before.
+        let _ = open(directory);
+    }
+}
+
+/// Opens a directory of ours to ourselves; returns it, and how it was.
+fn open(directory: &Path) -> io::Result<(OwnedFd, fs::Permissions)> {
     // A command may put a link in its place, or in the place of a directory above it, at any moment: the mode is changed by a descriptor.
     let pinned = pin(directory).map_err(|_| io::ErrorKind::PermissionDenied)?;
-    let path = PathBuf::from(format!("/proc/self/fd/{}", pinned.as_raw_fd()));
+    let path = through(&pinned);
     let metadata = path.metadata()?;
     if metadata.uid() != sys::uid() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let open = fs::Permissions::from_mode(metadata.mode() | 0o500);
-    fs::set_permissions(&path, open)?;
-    let entries = read(&path);
-    fs::set_permissions(&path, metadata.permissions())?;
-    entries
+    fs::set_permissions(&path, fs::Permissions::from_mode(metadata.mode() | 0o500))?;
+    Ok((pinned, metadata.permissions()))
+}
+
+fn through(pinned: &OwnedFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", pinned.as_raw_fd()))
 }
 
 /// Opens a directory to name it, without following a link anywhere on the way.
@@ -214,11 +237,12 @@ fn hidden_target(link: &Path, root: &Path) -> Option<PathBuf> {
 }
 
 /// Looks into directories of the root, breadth first, beginning with these, until `most` of them were seen or there are no more; returns
-/// whether that was all of them.
+/// whether that was all of them. With `opens` those that are closed are opened for good.
 pub(super) fn walk(
     root: &Path,
     from: Vec<PathBuf>,
     most: usize,
+    opens: bool,
     visit: &mut dyn FnMut(PathBuf, Listing),
 ) -> bool {
     let mut complete = true;
@@ -231,6 +255,9 @@ pub(super) fn walk(
             return false;
         }
         seen += 1;
+        if opens {
+            reopen(&directory);
+        }
         let mut listing = list(&directory, root);
         complete &= !listing.is_closed;
         queue.extend(listing.directories.drain(..));
@@ -248,6 +275,7 @@ pub(super) fn repositories(root: &Path) -> (Vec<PathBuf>, bool) {
         root,
         vec![root.to_owned()],
         MOST_DIRECTORIES,
+        false,
         &mut |directory, listing| {
             let is_git = |path: &Path| path.file_name() == Some(OsStr::new(".git"));
             let below = listing.names.iter().map(|(path, _)| path);
@@ -287,8 +315,8 @@ fn named(text: &[u8]) -> &Path {
 }
 
 /// The repositories beneath `.git/modules` (whose names may have slashes in them), identified by the files git stores in one; an error
-/// when a directory cannot be read or there are too many.
-pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
+/// when a directory cannot be read or there are too many. With `opens` those that are closed are opened for good.
+pub(super) fn modules(path: &Path, opens: bool) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut queue = VecDeque::from([path.to_owned()]);
     let mut seen = 0;
@@ -312,6 +340,9 @@ pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
                 )));
             }
             let path = entry.path();
+            if opens {
+                reopen(&path);
+            }
             let is_repository = ["HEAD", "config", "objects"]
                 .iter()
                 .any(|name| path.join(name).symlink_metadata().is_ok());
@@ -325,7 +356,7 @@ pub(super) fn modules(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-const MOST_MODULES: usize = 1024;
+const MOST_MODULES: usize = 4096;
 
 /// What is in a directory; none if that is not a directory, cannot be read, or is more than is looked at.
 pub(super) fn all_entries(path: &Path) -> Option<Vec<PathBuf>> {

@@ -2,7 +2,7 @@
 
 use super::{
     judge::is_repository_name,
-    names::{all_entries, read_directory, read_small, read_whole},
+    names::{Pieces, all_entries, read_directory, read_small, read_whole, reopen},
     planted::{Moment, Planted, Remedy},
     watch::{
         self, Changed, Mark, State, born, harmless_configuration, hooks, names_a_program, state,
@@ -11,14 +11,15 @@ use super::{
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
+    ffi::OsStr,
     fs,
-    os::unix::fs::MetadataExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, UNIX_EPOCH},
 };
 
 /// What git reads in a repository, and what a change of each may mean.
-const WATCHED: [&str; 11] = [
+const WATCHED: [&str; 13] = [
     "HEAD",
     "config",
     "config.worktree",
@@ -30,6 +31,8 @@ const WATCHED: [&str; 11] = [
     "rebase-merge/strategy",
     "sequencer/opts",
     "lazygit.yml",
+    "rr-cache",
+    "MERGE_RR",
 ];
 
 /// A repository that is looked after.
@@ -41,10 +44,10 @@ pub(super) struct Repository {
     /// What `HEAD` said.
     pub(super) head: Vec<u8>,
     pub(super) states: BTreeMap<&'static str, Option<State>>,
-    /// The directories in it, but those of objects, and when they last changed; and the links in them, with where they lead.
+    /// The directories in it, but those of single objects, and when they last changed; and the links in them, with where they lead.
     directories: BTreeMap<PathBuf, Option<Changed>>,
     pub(super) links: BTreeMap<PathBuf, PathBuf>,
-    /// Repositories' names in those directories.
+    /// Repositories' names in those directories, and bare repositories.
     nested: BTreeSet<PathBuf>,
     /// Its own directory at the last look.
     changed: Option<Changed>,
@@ -133,7 +136,12 @@ impl Repository {
         while let Some(directory) = queue.pop() {
             let now = watch::changed(&directory);
             let before = self.directories.get(&directory).copied();
-            if before == Some(now) || now.is_none() && before.is_none() {
+            if before == Some(now) {
+                continue;
+            }
+            // One that is gone, or a link by now, which is found where it is.
+            if now.is_none() {
+                self.directories.remove(&directory);
                 continue;
             }
             if before.is_none() && self.directories.len() >= MOST_DIRECTORIES {
@@ -144,10 +152,14 @@ impl Repository {
             }
             self.directories
                 .insert(directory.clone(), watch::steady(now));
+            let mut pieces = Pieces::default();
             for entry in read_directory(&directory).into_iter().flatten() {
                 let name = entry.file_name();
                 let path = directory.join(&name);
                 let kind = entry.file_type();
+                if let Some(name) = name.to_str() {
+                    pieces.add(name);
+                }
                 if is_repository_name(&name) {
                     self.nested.insert(path.clone());
                 }
@@ -159,13 +171,15 @@ impl Repository {
                     }
                 } else if kind.is_ok_and(|kind| kind.is_dir())
                     && !self.directories.contains_key(&path)
-                    && path != git.join("objects")
+                    && !(directory == git.join("objects") && holds_objects(&name))
                 {
                     queue.push(path);
                 }
             }
+            if directory != git && pieces.is_bare_repository() {
+                self.nested.insert(directory);
+            }
         }
-        self.directories.retain(|_, changed| changed.is_some());
         self.links.retain(|path, _| path.is_symlink());
         new
     }
@@ -176,6 +190,9 @@ impl Repository {
         let changed = watch::changed(git);
         if changed.is_none() {
             return;
+        }
+        if moment == Moment::Ended && self.changed != changed {
+            reopen(git);
         }
         // First, because it finds the directories that names can appear in.
         if moment == Moment::Ended {
@@ -247,9 +264,12 @@ impl Repository {
             "HEAD" => !self.is_of_a_run,
             "config" | "config.worktree" | "commondir" | "hooks" => self.is_of_a_run || !was_there,
             // While git works through the list it reads it again and again.
-            "rebase-merge/git-rebase-todo" | "rebase-merge/strategy" | "sequencer/opts" => {
-                moment == Moment::Ended
-            }
+            "rebase-merge/git-rebase-todo"
+            | "rebase-merge/strategy"
+            | "sequencer/opts"
+            | "MERGE_RR" => moment == Moment::Ended,
+            // One that is there was the user's wish, and what is added to it counts for the paths in `MERGE_RR` alone.
+            "rr-cache" => moment == Moment::Ended && !was_there,
             _ => true,
         }
     }
@@ -289,6 +309,17 @@ impl Repository {
                     push(path, why, Remedy::Replace(text));
                 }
             }
+            "rr-cache" => push(
+                path,
+                "with it git writes recorded solutions of conflicts into your files",
+                Remedy::Take,
+            ),
+            // The name of any file can be in it, `.git/config` too. Without it a solution is not recorded, and nothing else is lost.
+            "MERGE_RR" if state(&path).is_some_and(|(.., length)| length > 0) => push(
+                path,
+                "git writes a recorded solution into the files that it names",
+                Remedy::Take,
+            ),
             "lazygit.yml" => push(path, "lazygit runs commands that it names", Remedy::Take),
             // A strategy is a program, which a path can name.
             "rebase-merge/strategy" | "sequencer/opts"
@@ -328,6 +359,11 @@ impl Repository {
             }
         }
     }
+}
+
+/// Whether a directory in `objects` is one of single objects, which git never writes through a link in it.
+fn holds_objects(name: &OsStr) -> bool {
+    name.len() == 2 && name.as_bytes().iter().all(u8::is_ascii_hexdigit)
 }
 
 fn judge_configuration(path: PathBuf, planted: &mut Vec<Planted>) {

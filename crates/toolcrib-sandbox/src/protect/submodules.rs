@@ -11,13 +11,14 @@ use super::{
 use std::{
     collections::{BTreeMap, BTreeSet},
     ffi::OsStr,
-    fs::File,
-    io::{self, BufRead, BufReader, Read},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read as _, Seek, SeekFrom},
     os::unix::{
         ffi::OsStrExt,
-        fs::{FileExt, OpenOptionsExt},
+        fs::{FileExt, MetadataExt, OpenOptionsExt},
     },
-    path::{Component, Path, PathBuf},
+    path::{Path, PathBuf},
+    rc::Rc,
 };
 
 /// The most submodules that are followed.
@@ -25,6 +26,12 @@ const MOST_SUBMODULES: usize = 20_000;
 
 /// The longest index that is read.
 const MOST_BYTES: u64 = 256 << 20;
+
+/// How much of indexes is read in one look.
+const MOST_BYTES_IN_ALL: u64 = 1 << 30;
+
+/// The longest name in an index; paths that programs can open are shorter.
+const MOST_NAME: u64 = 16 << 10;
 
 /// What the indexes of a workspace name.
 #[derive(Debug, Default)]
@@ -57,6 +64,7 @@ impl Submodules {
     pub(super) fn update(&mut self, root: &Path, mut gits: Vec<PathBuf>) -> Updated {
         gits.extend(self.gits.iter().cloned());
         let mut updated = Updated::default();
+        let mut reading = Reading::default();
         while let Some(path) = gits.pop() {
             let git = git_directory(&path, root);
             // One that leads elsewhere, or that only git understands, is there as well.
@@ -74,13 +82,13 @@ impl Submodules {
             if is_known {
                 continue;
             }
-            let (links, index) = Index::read(&git, &file);
+            let (links, index) = Index::read(&git, &file, &mut reading);
             self.indexes.insert(path.clone(), index);
             let Some(links) = links else {
                 updated.unclear.push(file);
                 continue;
             };
-            for link in links {
+            for link in links.iter() {
                 let link = tree.join(link).join(".git");
                 if self.gits.len() >= MOST_SUBMODULES {
                     updated.unclear.push(file.clone());
@@ -97,9 +105,59 @@ impl Submodules {
     }
 }
 
+/// What was read in one look: of a file with many names, once.
+#[derive(Debug, Default)]
+struct Reading {
+    bytes: u64,
+    /// By device, inode, and how it was read.
+    files: BTreeMap<(u64, u64, How), Option<Rc<Links>>>,
+}
+
+/// How an index is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct How {
+    /// How long the names of objects are.
+    object_name: usize,
+    /// Whether every entry counts as a link.
+    all: bool,
+}
+
+/// What an index says of links.
+#[derive(Debug, Default)]
+struct Links {
+    paths: Vec<PathBuf>,
+    /// The name of the larger part of an index that is split in two.
+    shared: Option<String>,
+    /// Whether an entry of the larger part, which has its name, is made a link.
+    names_are_shared: bool,
+}
+
+impl Reading {
+    /// The links of an index, or of the shared part of one; none if it cannot be read to its end.
+    fn read(&mut self, index: &Path, how: How) -> Option<Rc<Links>> {
+        let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+        let file = File::options()
+            .read(true)
+            .custom_flags(flags)
+            .open(index)
+            .ok()?;
+        let metadata = file.metadata().ok().filter(fs::Metadata::is_file)?;
+        let known = (metadata.dev(), metadata.ino(), how);
+        if let Some(read) = self.files.get(&known) {
+            return read.clone();
+        }
+        self.bytes += metadata.len().min(MOST_BYTES);
+        let is_within = metadata.len() <= MOST_BYTES && self.bytes <= MOST_BYTES_IN_ALL;
+        let read = is_within.then(|| read(file, metadata.len(), how).ok());
+        let read = read.flatten().map(Rc::new);
+        self.files.insert(known, read.clone());
+        read
+    }
+}
+
 impl Index {
     /// The submodules that an index names, relative to its work tree; none if it cannot be read to its end.
-    fn read(git: &Path, file: &Path) -> (Option<Vec<PathBuf>>, Self) {
+    fn read(git: &Path, file: &Path, reading: &mut Reading) -> (Option<Vec<PathBuf>>, Self) {
         // How long the names of objects are depends on the configuration. In doubt the index is read both ways: a path that was never
         // meant leads to no repository.
         let common = names::common_directory(git);
@@ -117,18 +175,25 @@ impl Index {
         };
         let mut links = Vec::new();
         let mut is_clear = index.state.is_none();
-        for bytes in object_names {
-            let mut parts = vec![file.to_owned()];
-            while let Some(part) = parts.pop() {
-                let Ok(shared) = read(&part, *bytes, &mut links) else {
-                    continue;
-                };
-                is_clear |= part == file;
-                if let Some(name) = shared.filter(|_| part == file) {
-                    let shared = git.join(format!("sharedindex.{name}"));
-                    index.shared = Some((shared.clone(), state(&shared)));
-                    parts.push(shared);
-                }
+        for object_name in object_names.iter().copied() {
+            let how = How {
+                object_name,
+                all: false,
+            };
+            let Some(found) = reading.read(file, how) else {
+                continue;
+            };
+            links.extend_from_slice(&found.paths);
+            let Some(name) = &found.shared else {
+                is_clear = true;
+                continue;
+            };
+            let shared = git.join(format!("sharedindex.{name}"));
+            index.shared = Some((shared.clone(), state(&shared)));
+            let all = found.names_are_shared;
+            if let Some(found) = reading.read(&shared, How { object_name, all }) {
+                links.extend_from_slice(&found.paths);
+                is_clear = true;
             }
         }
         links.sort();
@@ -137,20 +202,19 @@ impl Index {
     }
 }
 
-/// Reads the links of an index; returns the name of its shared part.
-fn read(index: &Path, object_name: usize, found: &mut Vec<PathBuf>) -> io::Result<Option<String>> {
-    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
-    let file = File::options().read(true).custom_flags(flags).open(index)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let end_of_entries = end_of_entries(&file, object_name)?;
-    let mut from = BufReader::with_capacity(64 << 10, file.take(MOST_BYTES));
-    let entries = read_entries(&mut from, object_name, found)?;
+/// Reads the links of an index of this length.
+fn read(file: File, length: u64, how: How) -> io::Result<Links> {
+    let end_of_entries = end_of_entries(&file, how.object_name)?;
+    let mut from = BufReader::with_capacity(64 << 10, file);
+    let mut links = Links::default();
+    let entries = read_entries(&mut from, how, &mut links)?;
     if end_of_entries.is_some_and(|end| u64::from(end) != entries.end) {
         return Err(io::ErrorKind::InvalidData.into());
     }
-    shared_part(&mut from, object_name, &entries)
+    // The last bytes are a sum of all others.
+    let end = length.saturating_sub(how.object_name as u64);
+    links.shared = shared_part(&mut from, end, how.object_name, &entries)?;
+    Ok(links)
 }
 
 /// Where the entries of an index end by its last extension, `EOIE`, which git looks for from the end of the file.
@@ -197,43 +261,48 @@ impl Entries {
 /// The name of the shared part, by the extension `link`; the last one counts. Git skips extensions that it does not know if their names
 /// begin with a capital letter.
 fn shared_part(
-    from: &mut impl BufRead,
+    from: &mut (impl BufRead + Seek),
+    end: u64,
     object_name: usize,
     entries: &Entries,
 ) -> io::Result<Option<String>> {
     let mut shared = None;
-    loop {
+    let mut at = entries.end;
+    while at + 8 <= end {
         let mut head = [0; 8];
-        // The last bytes are a sum of all others, and no extension.
-        if from.read_exact(&mut head).is_err() {
-            return Ok(shared);
+        from.read_exact(&mut head)?;
+        let length = number(&head[4..]);
+        at += 8 + u64::from(length);
+        if at > end {
+            return Err(io::ErrorKind::InvalidData.into());
         }
-        let mut content = from.by_ref().take(number(&head[4..]).into());
         match &head[..4] {
             b"link" => {
                 let mut name = vec![0; object_name];
-                content.read_exact(&mut name)?;
+                from.read_exact(&mut name)?;
                 shared = Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
             }
             b"IEOT" => {
-                let mut table = Vec::new();
-                content.read_to_end(&mut table)?;
+                // No block is empty.
+                if length as usize > 4 + 8 * entries.begin.len() {
+                    return Err(io::ErrorKind::InvalidData.into());
+                }
+                let mut table = vec![0; length as usize];
+                from.read_exact(&mut table)?;
                 if !entries.are_as_in(&table) {
                     return Err(io::ErrorKind::InvalidData.into());
                 }
             }
             b"sdir" | [b'A'..=b'Z', ..] => {}
+            // Git does not take an index with one that it does not know.
             _ => return Ok(shared),
         }
-        io::copy(&mut content, &mut io::sink())?;
+        from.seek(SeekFrom::Start(at))?;
     }
+    Ok(shared)
 }
 
-fn read_entries(
-    from: &mut impl BufRead,
-    object_name: usize,
-    found: &mut Vec<PathBuf>,
-) -> io::Result<Entries> {
+fn read_entries(from: &mut impl BufRead, how: How, links: &mut Links) -> io::Result<Entries> {
     const LINK: u32 = 0o160_000;
     const EXTENDED: u32 = 0x4000;
     /// How long a name is; of longer ones the end is searched for.
@@ -249,7 +318,7 @@ fn read_entries(
         end: head.len() as u64,
     };
     let mut name = Vec::new();
-    let mut entry = vec![0; 40 + object_name + 2];
+    let mut entry = vec![0; 40 + how.object_name + 2];
     for _ in 0..count {
         from.read_exact(&mut entry)?;
         let mut length = entry.len();
@@ -268,7 +337,7 @@ fn read_entries(
             name.clear();
         }
         let before = name.len();
-        from.read_until(0, &mut name)?;
+        from.take(MOST_NAME).read_until(0, &mut name)?;
         if name.pop() != Some(0) {
             return Err(io::ErrorKind::InvalidData.into());
         }
@@ -287,17 +356,19 @@ fn read_entries(
         from.read_exact(&mut [0; 8][..zeros - 1])?;
         entries.begin.push((before == 0).then_some(entries.end));
         entries.end += (length + zeros) as u64;
-        if number(&entry[24..28]) & 0o170_000 == LINK {
-            if found.len() > MOST_SUBMODULES {
+        let is_link = number(&entry[24..28]) & 0o170_000 == LINK;
+        if is_link && name.is_empty() {
+            links.names_are_shared = true;
+        } else if is_link || how.all {
+            if links.paths.len() > MOST_SUBMODULES {
                 return Err(io::ErrorKind::InvalidData.into());
             }
-            let path = Path::new(OsStr::from_bytes(&name));
-            if path
-                .components()
-                .all(|part| matches!(part, Component::Normal(_)))
-            {
-                found.push(path.to_owned());
+            // Git writes no others, and follows them: `./a`, `b/../a`, `/a`.
+            let is_plain = |part: &[u8]| !matches!(part, b"" | b"." | b"..");
+            if !name.split(|byte| *byte == b'/').all(is_plain) {
+                return Err(io::ErrorKind::InvalidData.into());
             }
+            links.paths.push(OsStr::from_bytes(&name).into());
         }
     }
     Ok(entries)
@@ -332,7 +403,12 @@ fn varint(from: &mut impl BufRead) -> io::Result<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, process::Command};
+    use std::{os::unix::fs::PermissionsExt, process::Command};
+
+    const HOW: How = How {
+        object_name: 20,
+        all: false,
+    };
 
     fn git(directory: &Path, words: &[&str]) {
         let status = Command::new("git")
@@ -415,7 +491,6 @@ mod tests {
 
     #[test]
     fn an_index_that_is_none_names_nothing() {
-        let mut found = Vec::new();
         for bytes in [
             &b""[..],
             b"DIRC",
@@ -423,8 +498,9 @@ mod tests {
             &[b"DIRC\0\0\0\x04\xff\xff\xff\xff".as_slice(), &[0xff; 4096]].concat(),
             &[b"DIRC\0\0\0\x02\0\0\0\x01".as_slice(), &[1; 100_000]].concat(),
         ] {
-            let _ = read_entries(&mut &*bytes, 20, &mut found);
-            assert_eq!(found, Vec::<PathBuf>::new());
+            let mut links = Links::default();
+            let _ = read_entries(&mut &*bytes, HOW, &mut links);
+            assert_eq!(links.paths, Vec::<PathBuf>::new());
         }
     }
     /// An entry of an index with names of 20 bytes, whose flags say this.
@@ -442,9 +518,9 @@ mod tests {
         let mut index = b"DIRC\0\0\0".to_vec();
         index.extend([version, 0, 0, 0, entries.len() as u8]);
         index.extend(entries.concat());
-        let mut found = Vec::new();
-        read_entries(&mut &*index, 20, &mut found)?;
-        Ok(found)
+        let mut links = Links::default();
+        read_entries(&mut &*index, HOW, &mut links)?;
+        Ok(links.paths)
     }
 
     #[test]
@@ -465,6 +541,116 @@ mod tests {
         let strange = entry(0o100_644, name.len() as u16, &name);
         submodules(2, &[strange, link()]).unwrap_err();
         submodules(2, &[entry(0o100_644, 1, b"longer"), link()]).unwrap_err();
+        submodules(2, &[entry(0o100_644, 0xfff, &[b'x'; 20_000]), link()]).unwrap_err();
+    }
+
+    #[test]
+    fn an_index_with_names_that_git_never_writes_is_not_understood() {
+        for name in ["./a/b", "a/../b", "/a/b", "a//b", "a/b/", "."] {
+            let strange = entry(0o160_000, name.len() as u16, name.as_bytes());
+            submodules(2, &[strange]).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn an_index_whose_shared_part_cannot_be_read_is_unclear() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        git(root, &["init", "-q"]);
+        fs::write(root.join("a"), "a").unwrap();
+        git(root, &["add", "a"]);
+        git(root, &["update-index", "--split-index"]);
+        let unclear = || {
+            let git = vec![root.join(".git")];
+            Submodules::default().update(root, git).unclear
+        };
+        assert_eq!(unclear(), [PathBuf::new(); 0]);
+        let directory = root.join(".git");
+        let shared = names::entries(&directory);
+        let mut shared = shared.filter(|path| path.display().to_string().contains("sharedindex"));
+        let shared = shared.next().unwrap();
+        let mut bytes = fs::read(&shared).unwrap();
+        // The length of the name of its first entry.
+        bytes[73] += 1;
+        fs::set_permissions(&shared, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&shared, bytes).unwrap();
+        assert_eq!(unclear(), [root.join(".git/index")]);
+    }
+
+    #[test]
+    fn a_link_whose_name_is_in_the_shared_part_is_found() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        git(root, &["init", "-q"]);
+        fs::write(root.join("a"), "a").unwrap();
+        git(root, &["add", "a"]);
+        git(
+            root,
+            &[
+                "-c",
+                "splitIndex.maxPercentChange=100",
+                "update-index",
+                "--split-index",
+            ],
+        );
+        fs::remove_file(root.join("a")).unwrap();
+        let module = root.join("a");
+        fs::create_dir(&module).unwrap();
+        git(&module, &["init", "-q"]);
+        git(&module, &["commit", "-q", "--allow-empty", "-m", "x"]);
+        let id = fs::read_to_string(module.join(".git/refs/heads/master"))
+            .or_else(|_| fs::read_to_string(module.join(".git/refs/heads/main")))
+            .unwrap();
+        let link = format!("160000,{},a", id.trim());
+        git(
+            root,
+            &[
+                "-c",
+                "splitIndex.maxPercentChange=100",
+                "update-index",
+                "--cacheinfo",
+                &link,
+            ],
+        );
+        let mut found = Submodules::default();
+        let updated = found.update(root, vec![root.join(".git")]);
+        assert_eq!(updated.there, [root.join("a/.git")]);
+    }
+
+    #[test]
+    fn an_index_behind_many_names_is_read_once_and_all_together_have_a_bound() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path();
+        let first = root.join("0");
+        let index = [
+            b"DIRC\0\0\0\x02\0\0\0\0AAAA".as_slice(),
+            &(MOST_BYTES as u32 - 40).to_be_bytes(),
+        ];
+        fs::write(&first, index.concat()).unwrap();
+        let sparse = |path: &Path| {
+            let file = File::options().write(true).open(path).unwrap();
+            file.set_len(MOST_BYTES).unwrap();
+        };
+        sparse(&first);
+        let mut reading = Reading::default();
+        for name in ["1", "2", "3", "4", "5", "6"] {
+            fs::hard_link(&first, root.join(name)).unwrap();
+            assert!(reading.read(&root.join(name), HOW).is_some());
+        }
+        assert_eq!(reading.bytes, MOST_BYTES);
+        for (name, is_read) in [("a", true), ("b", true), ("c", true), ("d", false)] {
+            let path = root.join(name);
+            fs::write(&path, index.concat()).unwrap();
+            sparse(&path);
+            assert_eq!(reading.read(&path, HOW).is_some(), is_read, "{name}");
+        }
+        File::options()
+            .write(true)
+            .open(&first)
+            .unwrap()
+            .set_len(MOST_BYTES + 1)
+            .unwrap();
+        assert!(Reading::default().read(&first, HOW).is_none());
     }
 
     #[test]
@@ -486,8 +672,18 @@ mod tests {
             begin: Vec::new(),
             end: 12,
         };
-        let name = shared_part(&mut &*parts.concat(), 20, &none).unwrap();
-        assert_eq!(name, Some("ab".repeat(20)));
+        let shared = |bytes: &[u8]| {
+            let index = [&[0; 12], bytes].concat();
+            let end = index.len() as u64 - 20;
+            let mut from = io::Cursor::new(index);
+            from.set_position(12);
+            shared_part(&mut from, end, 20, &none)
+        };
+        assert_eq!(shared(&parts.concat()).unwrap(), Some("ab".repeat(20)));
+        // An extension that is longer than the file.
+        let mut cut = extension(b"AAAA", &[0; 100]);
+        cut.truncate(90);
+        shared(&cut).unwrap_err();
     }
 
     #[test]
@@ -514,7 +710,7 @@ mod tests {
                 vec![0; 40],
             ];
             fs::write(&file, parts.concat()).unwrap();
-            read(&file, 20, &mut Vec::new()).is_ok()
+            Reading::default().read(&file, HOW).is_some()
         };
         assert!(is_understood(&[12, 2], end));
         assert!(is_understood(&[12, 1, second, 1], end));

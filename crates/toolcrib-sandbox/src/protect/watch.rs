@@ -7,7 +7,7 @@
 use super::{
     gitconfig::{self, UserSettings},
     judge::is_repository_name,
-    names::{self, Listing, Pieces, list, protected, read_whole, walk},
+    names::{self, Listing, Pieces, list, protected, read_whole, reopen, walk},
     place::is_placeholder,
     planted::{Moment, Planted, Remedy},
     repository::Repository,
@@ -102,7 +102,8 @@ impl Watch {
     pub(super) fn take_in(&mut self, made_by_runs: &[PathBuf]) {
         let root = self.root.clone();
         let from = vec![root.clone()];
-        self.complete = walk(&root, from, MOST_DIRECTORIES, &mut |directory, listing| {
+        let most = MOST_DIRECTORIES;
+        self.complete = walk(&root, from, most, false, &mut |directory, listing| {
             for (path, metadata) in &listing.names {
                 if let Some(mark) = mark(path, metadata) {
                     self.names.insert(path.clone(), mark);
@@ -121,7 +122,10 @@ impl Watch {
             self.know_repository(&path, made_by_runs);
         }
         for path in self.changed_nested() {
-            self.know_repository(&path, made_by_runs);
+            match path.file_name().is_some_and(is_repository_name) {
+                true => self.know_repository(&path, made_by_runs),
+                false => self.know_directory(&path, made_by_runs),
+            }
         }
         for leaf in &mut self.leaves {
             leaf.is_there = is_there(&leaf.path);
@@ -142,7 +146,8 @@ impl Watch {
         if let Some(repository) = Repository::known(git, is_of_a_run) {
             self.repositories.insert(git.to_owned(), repository);
             for beneath in names::NESTED_REPOSITORIES {
-                for module in names::modules(&git.join(beneath)).unwrap_or_default() {
+                // A run is refused where they cannot be told.
+                for module in names::modules(&git.join(beneath), false).unwrap_or_default() {
                     if let Some(repository) = Repository::known(&module, is_of_a_run) {
                         self.repositories.insert(module, repository);
                     }
@@ -189,8 +194,9 @@ impl Watch {
                 ));
             }
         }
-        self.look_at_leaves(&mut findings);
+        // First, because it opens what a run closed.
         self.look_at_directories(&mut findings);
+        self.look_at_leaves(&mut findings);
         let submodules = self.changed_submodules();
         for path in submodules.there {
             self.new_name(&path, &mut findings);
@@ -207,7 +213,10 @@ impl Watch {
             self.look_for_others(&mut findings);
             let mut nested = self.changed_nested();
             while let Some(path) = nested.pop() {
-                self.new_name(&path, &mut findings);
+                match path.file_name().is_some_and(is_repository_name) {
+                    true => self.new_name(&path, &mut findings),
+                    false => self.new_repository(&path, &mut findings),
+                }
                 nested.extend(self.changed_nested());
             }
         }
@@ -246,6 +255,10 @@ impl Watch {
                 self.directories.remove(&directory);
                 continue;
             };
+            let is_over = self.moment == Moment::Ended;
+            if is_over {
+                reopen(&directory);
+            }
             let mut listing = list(&directory, &root);
             let below = std::mem::take(&mut listing.directories);
             let linked = std::mem::take(&mut listing.linked);
@@ -259,6 +272,7 @@ impl Watch {
                 &root,
                 new,
                 MOST_NEW_DIRECTORIES,
+                is_over,
                 &mut |directory, listing| {
                     let now = changed(&directory).unwrap_or_default();
                     self.compare(&directory, now, listing, findings);
@@ -349,9 +363,12 @@ impl Watch {
 
     /// A directory that git keeps a repository in and that was not one before. It stays, without what would run.
     fn new_repository(&mut self, git: &Path, findings: &mut Findings) {
+        if self.moment == Moment::Ended {
+            reopen(git);
+        }
         let mut new = vec![git.to_owned()];
         for beneath in names::NESTED_REPOSITORIES {
-            new.extend(names::modules(&git.join(beneath)).unwrap_or_default());
+            new.extend(self.nested_repositories(&git.join(beneath), findings));
         }
         for git in new {
             let Some(identity) = Repository::identity_of(&git) else {
@@ -378,6 +395,21 @@ impl Watch {
                 }
             }
         }
+    }
+
+    /// The repositories of submodules or worktrees. Too many to be looked at, or what cannot be read, is taken away.
+    fn nested_repositories(&self, directory: &Path, findings: &mut Findings) -> Vec<PathBuf> {
+        let is_over = self.moment == Moment::Ended;
+        if is_over {
+            reopen(directory);
+        }
+        names::modules(directory, is_over).unwrap_or_else(|_| {
+            let why =
+                "it holds repositories that cannot all be looked at, and git runs what they name";
+            let planted = Planted::new(directory.to_owned(), why, Remedy::Take);
+            findings.planted.push(planted);
+            Vec::new()
+        })
     }
 
     /// The `.git`s in directories of repositories, which are not looked into as work trees, that are new or others than at the last look.
@@ -424,7 +456,7 @@ impl Watch {
                 if known.is_some_and(|known| !known.may_have(&beneath)) {
                     continue;
                 }
-                for module in names::modules(&beneath).unwrap_or_default() {
+                for module in self.nested_repositories(&beneath, findings) {
                     if !self.repositories.contains_key(&module) {
                         self.new_repository(&module, findings);
                     }

@@ -461,6 +461,37 @@ fn a_name_is_noticed_while_the_command_runs() {
 }
 
 #[test]
+fn what_a_killed_run_planted_is_found_whatever_else_it_left() {
+    as_root_and_nobody(|| {
+        for obstacle in [
+            "mkdir -p .git/modules/{1..4200}",
+            "mkdir -p r{1..1100}/.git/{objects,refs}; for i in {1..1100}; do echo 'ref: refs/heads/main' > r$i/.git/HEAD; done",
+            "rm -f .git/index; mkfifo .git/index",
+            "rm -f .git/index; mkdir .git/index",
+            "mkdir .vscode; chmod 000 .vscode",
+        ] {
+            let stage = Stage::new();
+            stage.repository();
+            let notes = Arc::new(Notes::default());
+            let policy = holding(&stage, Level::Process);
+            let command = bash("true").keeper(Arc::clone(&notes) as _);
+            stage.run(&policy, &command).unwrap();
+            let baseline = notes.baseline.lock().unwrap().clone();
+            // What it did before it was killed.
+            let mut shell = std::process::Command::new("bash");
+            shell.args(["-c", obstacle]).current_dir(&stage.workspace);
+            assert!(shell.status().unwrap().success());
+            stage.file(".envrc", "evil");
+            let planted = recover(&policy, &baseline).unwrap();
+            let is_found = planted
+                .iter()
+                .any(|planted| planted.path.ends_with(".envrc"));
+            assert!(is_found, "{obstacle}: {planted:?}");
+        }
+    });
+}
+
+#[test]
 fn what_was_written_down_before_a_run_shows_what_it_planted() {
     as_root_and_nobody(|| {
         let stage = Stage::new();

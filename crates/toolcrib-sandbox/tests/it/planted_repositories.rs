@@ -188,3 +188,113 @@ fn scripts_that_settings_name_without_a_directory_cannot_be_written() {
         }
     });
 }
+
+/// What a script leaves behind that is to be dealt with, in a workspace with a repository.
+fn planted_by(script: &str) -> Vec<(String, Remedy)> {
+    let stage = Stage::new();
+    stage.repository();
+    let script = format!("{NO_SETTINGS} {script}\necho fine");
+    let ran = stage.bash(&holding(&stage, WALLS[0]), &script);
+    assert_eq!(ran.stdout, "fine\n", "{}", ran.stderr);
+    found(&stage, &ran.report)
+}
+
+fn taken(paths: &[&str]) -> Vec<(String, Remedy)> {
+    let take = |path: &&str| ((*path).to_owned(), Remedy::Take);
+    paths.iter().map(take).collect()
+}
+
+#[test]
+fn recorded_solutions_that_git_would_write_into_files_are_taken() {
+    as_root_and_nobody(|| {
+        let script = "id=$(printf 1%.0s {1..40}); mkdir -p .git/rr-cache/$id; cp .git/config .git/rr-cache/$id/preimage
+             printf '%s.-1\\t.git/config\\0' $id > .git/MERGE_RR";
+        assert_eq!(
+            planted_by(script),
+            taken(&[".git/MERGE_RR", ".git/rr-cache"])
+        );
+        assert_eq!(planted_by("> .git/MERGE_RR"), []);
+    });
+}
+
+#[test]
+fn links_in_the_directory_of_objects_are_taken() {
+    as_root_and_nobody(|| {
+        let script = "mkdir -p .git/objects/info; ln -s /etc/hostname .git/objects/info/commit-graph
+             mv .git/objects/pack .git/objects/pk; ln -s /etc .git/objects/pack; ln -s /etc .git/objects/zz";
+        let expected = [
+            ".git/objects/info/commit-graph",
+            ".git/objects/pack",
+            ".git/objects/zz",
+        ];
+        assert_eq!(planted_by(script), taken(&expected));
+    });
+}
+
+#[test]
+fn bare_repositories_in_the_directory_of_another_one_are_judged() {
+    as_root_and_nobody(|| {
+        for place in [".git/evil", ".git/objects/info/evil", ".git/a/b"] {
+            let script = format!(
+                "mkdir -p {place}; git init -q --bare {place}; git -C {place} config core.fsmonitor ./evil; echo evil > {place}/hooks/pre-push"
+            );
+            let planted = planted_by(&script);
+            let paths: Vec<&str> = planted.iter().map(|(path, _)| path.as_str()).collect();
+            assert_eq!(
+                paths,
+                [format!("{place}/config"), format!("{place}/hooks/pre-push")]
+            );
+        }
+    });
+}
+
+#[test]
+fn more_modules_than_are_looked_at_hide_no_repository() {
+    as_root_and_nobody(|| {
+        let plant = "git init -q --bare .git/modules/sub; git -C .git/modules/sub config core.fsmonitor ./evil";
+        let many =
+            |number| format!("mkdir .git/modules; mkdir .git/modules/{{1..{number}}}; {plant}");
+        let planted = planted_by(&many(1_100));
+        assert!(
+            matches!(&planted[..], [(path, Remedy::Replace(_))] if path == ".git/modules/sub/config"),
+            "{planted:?}"
+        );
+        let planted = planted_by(&many(4_200));
+        assert_eq!(planted[..1], taken(&[".git/modules"]));
+    });
+}
+
+#[test]
+fn what_is_in_directories_that_a_run_closed_is_found() {
+    as_root_and_nobody(|| {
+        for (script, expected) in [
+            (
+                "mkdir .vscode; echo x > .vscode/tasks.json; chmod 000 .vscode",
+                ".vscode/tasks.json",
+            ),
+            (
+                "mkdir .vscode; echo x > .vscode/tasks.json; chmod 600 .vscode",
+                ".vscode/tasks.json",
+            ),
+            (
+                "mkdir -p .github/hooks; echo x > .github/hooks/a; chmod 000 .github",
+                ".github/hooks",
+            ),
+            ("echo evil > .envrc; chmod 000 .", ".envrc"),
+            (
+                "git init -q r; echo evil > r/.git/hooks/pre-push; chmod 000 r/.git",
+                "r/.git/hooks/pre-push",
+            ),
+            (
+                "git init -q c/d/r; echo evil > c/d/r/.git/hooks/pre-push; chmod 000 c/d c",
+                "c/d/r/.git/hooks/pre-push",
+            ),
+            (
+                "git init -q --bare .git/modules/x; echo evil > .git/modules/x/hooks/pre-push; chmod 000 .git/modules/x",
+                ".git/modules/x/hooks/pre-push",
+            ),
+        ] {
+            assert_eq!(planted_by(script), taken(&[expected]), "{script}");
+        }
+    });
+}

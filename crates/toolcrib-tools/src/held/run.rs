@@ -271,19 +271,26 @@ impl fmt::Debug for HeldRun {
 }
 
 impl HeldStore {
-    /// Deals with runs that were killed together with the process that looked after them.
+    /// Deals with runs that were killed together with the process that looked after them. Returns what could not be dealt with.
     #[doc(hidden)]
-    pub fn recover(&self) {
+    pub fn recover(&self) -> Vec<String> {
         let runs = self.0.path.join(RUNS);
         let entries = fs::read_dir(runs).into_iter().flatten().flatten();
         let is_run = |path: &PathBuf| {
             path.extension()
                 .is_some_and(|ending| ending == run_file::ENDING)
         };
-        for path in entries.map(|entry| entry.path()).filter(is_run) {
-            // What cannot be dealt with now is tried again by the next one.
-            let _ = self.recover_one(&path);
-        }
+        let runs = entries.map(|entry| entry.path()).filter(is_run);
+        // What cannot be dealt with now is tried again by the next one.
+        let failed = runs.filter_map(|path| Some((self.recover_one(&path).err()?, path)));
+        failed
+            .map(|(error, path)| {
+                format!(
+                    "a command was killed, and what it left in its workspace could not be looked at: {error} (`{}`)",
+                    path.display()
+                )
+            })
+            .collect()
     }
 
     fn recover_one(&self, path: &Path) -> io::Result<()> {
