@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::named::Named;
 use super::panic_text;
 use super::search_path::on_path;
 use crate::approval::BoundFile;
@@ -46,6 +47,8 @@ pub(crate) struct Bound {
     found: Vec<Runnable>,
     /// Whether nothing of the call itself changes them before they run, in the same order.
     steady: Vec<bool>,
+    /// Other files that the call names.
+    named: Named,
     /// Names at which nothing is, but where a search for a program or module would find a file before the bound one.
     passed: BTreeSet<String>,
 }
@@ -89,6 +92,7 @@ impl Bound {
                         .any(|script| shell::may_change(script, &earlier));
                 bound.add(&file, base, !may_change, workspace);
             }
+            bound.named.add(&script, base, workspace);
             before.push(script);
         }
         if has_more || bound.files.len() > MAX_FILES || bound.passed.len() > MAX_PASSED {
@@ -100,6 +104,9 @@ impl Bound {
                 ),
             ));
         }
+        // Those are compared by their content.
+        let hosts = bound.found.iter().filter_map(|found| found.host.as_deref());
+        hosts.for_each(|host| bound.named.forget(host));
         let mut pinned = 0;
         let looked_at = bound.found.iter().zip(&bound.steady);
         for (file, (found, steady)) in bound.files.iter_mut().zip(looked_at) {
@@ -156,7 +163,7 @@ impl Bound {
 
     /// Whether nothing has to be looked at again before the call runs.
     pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty() && self.passed.is_empty()
+        self.files.is_empty() && self.passed.is_empty() && self.named.is_empty()
     }
 
     /// Without content that is not needed while a person is asked.
@@ -195,6 +202,9 @@ impl Bound {
             now.is_some_and(|now| now.digest.is_some() || now.leads_to.is_some())
         };
         changed.extend(self.passed.iter().filter(appeared).cloned());
+        changed.extend(self.named.changed(workspace));
+        changed.sort();
+        changed.dedup();
         match changed.is_empty() {
             true => Ok(held.into()),
             false => Err(changed),

@@ -22,6 +22,7 @@ mod clear;
 mod find;
 mod finish;
 mod masking;
+mod named;
 mod plan;
 mod question;
 mod search_path;

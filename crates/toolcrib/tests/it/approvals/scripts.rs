@@ -568,6 +568,87 @@ async fn a_file_that_comes_earlier_in_the_search_is_asked_about() {
     }
 }
 
+/// A yes does not count for what another file has become, and the question that follows says which.
+#[tokio::test]
+async fn other_files_that_a_command_names_are_asked_about_again() {
+    for (command, changed) in [
+        ("make -C deploy -f x.mk", "deploy/x.mk"),
+        ("make -C deploy -fx.mk", "deploy/x.mk"),
+        ("find deploy -name x.sh -execdir sh x.sh ';'", "deploy/x.sh"),
+        ("cd -P lnk/.. && sh ./x.sh; : deploy", "deep/x.sh"),
+        ("cd -P lnk && cd .. && sh ./x.sh; : deploy", "deep/x.sh"),
+        ("env -C lnk/.. sh x.sh; : deploy", "deep/x.sh"),
+        ("CDPATH=deep; cd dir && sh ../x.sh; : deploy", "deep/x.sh"),
+        ("/proc/self/cwd/x.sh; : deploy", "x.sh"),
+        ("sed -n p x.sh | sh; : deploy", "x.sh"),
+        ("BASH_ENV=./x.sh bash -c true; : deploy", "x.sh"),
+        ("LD_PRELOAD=./x.so env; : deploy", "x.so"),
+        ("node -r ./x.js -e 1; : deploy", "x.js"),
+        ("sqlite3 :memory: < x.sql; : deploy", "x.sql"),
+        ("sqlite3 :memory: '.read x.sql'; : deploy", "x.sql"),
+        ("python3 -m cProfile a.py; : deploy", "a.py"),
+        ("python3 -m unittest a; : deploy", "a.py"),
+        ("python3 -m unittest pack.b; : deploy", "pack/b.py"),
+        ("perl -I. -Mmine -e 1; : deploy", "mine.pm"),
+        ("vim -S x.vim -es; : deploy", "x.vim"),
+        ("gdb -x not-yet.gdb; : deploy", "not-yet.gdb"),
+    ] {
+        let scene = Scene::new();
+        for file in [
+            "deploy/x.mk",
+            "deploy/x.sh",
+            "x.sh",
+            "x.mk",
+            "x.so",
+            "x.js",
+            "x.sql",
+            "a.py",
+            "pack/b.py",
+            "mine.pm",
+            "x.vim",
+            "deep/x.sh",
+            "deep/dir/x.sh",
+        ] {
+            scene.script(file, "first\n");
+        }
+        symlink("deep/dir", scene.path("lnk")).unwrap();
+        let crib = scene.queueing();
+        let call = crib.registry().execute_async(shell(command));
+        let first = asked(&crib).await;
+        scene.script(changed, "evil\n");
+        // It is noticed when the answer comes, or right before the call would run.
+        let _ = approve(&crib, &first);
+        let second = asked(&crib).await;
+        assert_ne!(second.request.id, first.request.id, "{command}");
+        let why = format!("`{changed}` changed since this was last asked");
+        assert!(
+            second.request.reason.contains(&why),
+            "{command}: {}",
+            second.request.reason
+        );
+        call.cancel();
+        call.outcome().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_command_only_reads_may_change_while_it_waits() {
+    for command in [
+        "grep deploy app.log | sort | head -3",
+        "cat deploy.sh app.log",
+    ] {
+        let scene = Scene::new();
+        scene.script("app.log", "deploy 1\n");
+        let crib = scene.queueing();
+        let call = crib.registry().execute_async(shell(command));
+        let first = asked(&crib).await;
+        scene.script("app.log", "deploy 1\ndeploy 2\n");
+        approve(&crib, &first).unwrap();
+        let outcome = call.outcome().await;
+        assert!(stdout(&outcome).contains("deploy 2"), "{command}");
+    }
+}
+
 #[tokio::test]
 async fn a_copy_is_not_promised_of_a_script_that_a_later_command_may_change() {
     for command in [

@@ -1,0 +1,241 @@
+//! The other files that the words of a command name.
+//!
+//! What a program does with them is not known in general: `node -r ./x.js`, `sqlite3 db < x.sql` and `LD_PRELOAD=./x.so tool` run them, and
+//! there is no end to such programs. So a file that a word may mean has to stay as it was while the person is asked, unless every
+//! command of the text is known to change and run nothing. They are compared by inode, size and times, which costs no reading; what runs
+//! is not a copy of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Component, Path, PathBuf};
+
+use super::bind::at_home;
+use crate::shell::programs::{self, Fact};
+use crate::shell::{Directory, RedirectKind, Script, SimpleCommand, Word};
+use crate::workspace::Workspace;
+
+/// The most places that are looked at for one text.
+const MAX_LOOKS: usize = 8192;
+/// The most directories that words are taken to be relative to.
+const MAX_DIRECTORIES: usize = 24;
+/// The longest word that is a path.
+const MAX_WORD: usize = 1024;
+/// What names of modules lack.
+const ENDINGS: [&str; 7] = ["py", "pm", "rb", "js", "mjs", "cjs", "lua"];
+
+/// Files by their paths on the host, without links, and what they looked like.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Named(BTreeMap<PathBuf, Option<Stamp>>);
+
+/// Device, inode, size, and when it was modified and changed.
+type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
+
+impl Named {
+    /// Takes in what the words of a text may mean, if one of its commands may run or change something. Blocks.
+    pub(super) fn add(&mut self, script: &Script, base: &str, workspace: &Workspace) {
+        if script.doubts.is_empty() && script.commands.iter().all(only_reads) {
+            return;
+        }
+        let words = words(script);
+        let mut looks = 0;
+        let directories = directories(script, &words, base, workspace, &mut looks);
+        for word in &words {
+            for directory in &directories {
+                for path in meanings(word, directory) {
+                    looks += 1;
+                    if looks > MAX_LOOKS {
+                        return;
+                    }
+                    self.note(&path, workspace);
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, path: &Path, workspace: &Workspace) {
+        match path.canonicalize() {
+            Ok(real) if real.starts_with(workspace.root()) => {
+                if let Some(stamp) = stamp(&real) {
+                    self.0.insert(real, Some(stamp));
+                }
+                // A link that leads elsewhere by then.
+                if let Some(link) = path
+                    .symlink_metadata()
+                    .ok()
+                    .filter(fs::Metadata::is_symlink)
+                {
+                    self.0.insert(path.to_owned(), Some(stamp_of(&link)));
+                }
+            }
+            // A file that is not there yet, where a path says that it should be.
+            Err(_) if path.starts_with(workspace.root()) && path.extension().is_some() => {
+                self.0.insert(path.to_owned(), None);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn forget(&mut self, path: &Path) {
+        self.0.remove(path);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Those that are not as they were, relative to the workspace. Blocks.
+    pub(super) fn changed(&self, workspace: Option<&Workspace>) -> impl Iterator<Item = String> {
+        let root = workspace.map(Workspace::root);
+        let changed = self.0.iter().filter(|(path, then)| {
+            let now = path.symlink_metadata().ok();
+            let now = now.filter(|now| now.is_file() || now.is_symlink());
+            now.map(|now| stamp_of(&now)) != **then
+        });
+        changed.map(move |(path, _)| {
+            let relative = root.and_then(|root| path.strip_prefix(root).ok());
+            relative.unwrap_or(path).to_string_lossy().into_owned()
+        })
+    }
+}
+
+/// Whether a command is known to run nothing that is in the files it reads.
+fn only_reads(command: &SimpleCommand) -> bool {
+    let runs_nothing =
+        |program: &programs::Program| !program.has(Fact::Runs) && !program.has(Fact::Texts);
+    command.name().is_some_and(|name| {
+        programs::is(name, Fact::Harmless, "yes")
+            || programs::is(name, Fact::Reads, "yes")
+                && programs::find(name).is_some_and(runs_nothing)
+    })
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = path.symlink_metadata().ok()?;
+    metadata.is_file().then(|| stamp_of(&metadata))
+}
+
+fn stamp_of(metadata: &fs::Metadata) -> Stamp {
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.size(),
+        (metadata.mtime(), metadata.mtime_nsec()),
+        (metadata.ctime(), metadata.ctime_nsec()),
+    )
+}
+
+/// Every fixed text of a script, and the pieces of it that a program may take for paths.
+fn words(script: &Script) -> BTreeSet<String> {
+    let mut words = BTreeSet::new();
+    let mut add = |word: &Word| {
+        let Some(text) = word.as_static().filter(|text| text.len() <= MAX_WORD) else {
+            return;
+        };
+        let ends_piece = |c: char| c.is_whitespace() || "'\"=:,;()<>|&`@".contains(c);
+        // `-fx.mk`
+        let attached = text.strip_prefix('-').and_then(|rest| rest.get(1..));
+        let pieces = text.split(ends_piece).chain(attached);
+        for piece in pieces.chain([text]).filter(|piece| !piece.is_empty()) {
+            if !words.contains(piece) {
+                words.insert(piece.to_owned());
+            }
+        }
+    };
+    for command in &script.commands {
+        command.words.iter().for_each(&mut add);
+        command.assignments.iter().for_each(|(_, value)| add(value));
+        let reads = command.redirects.iter();
+        let reads = reads.filter(|redirect| redirect.kind == RedirectKind::Read);
+        reads.for_each(|redirect| add(&redirect.target));
+    }
+    let loops = script.loops.iter().flat_map(|words| &words.words);
+    loops.for_each(&mut add);
+    words
+}
+
+/// The directories that words may be relative to: those that commands run in, and those that words name (`cd`, `-C`, `CDPATH`).
+fn directories(
+    script: &Script,
+    words: &BTreeSet<String>,
+    base: &str,
+    workspace: &Workspace,
+    looks: &mut usize,
+) -> Vec<PathBuf> {
+    let start = workspace.root().join(base);
+    let mut directories = vec![start.clone()];
+    let known = script
+        .commands
+        .iter()
+        .filter_map(|command| match &command.directory {
+            Directory::Known(path) => Some(start.join(at_home(path))),
+            Directory::Start | Directory::Unknown => None,
+        });
+    directories.extend(known.take(MAX_DIRECTORIES));
+    directories.dedup();
+    let mut next = 0;
+    while let Some(directory) = directories.get(next).cloned() {
+        next += 1;
+        for word in words.iter().filter(|word| !word.starts_with('-')) {
+            *looks += 1;
+            if directories.len() >= MAX_DIRECTORIES || *looks > MAX_LOOKS / 2 {
+                return directories;
+            }
+            // Where links lead, and where the text does.
+            let path = directory.join(at_home(word));
+            let real = path.canonicalize().ok().filter(|real| real.is_dir());
+            for path in real.into_iter().flat_map(|real| [real, plain(&path)]) {
+                if path.starts_with(workspace.root()) && !directories.contains(&path) {
+                    directories.push(path);
+                }
+            }
+        }
+    }
+    directories
+}
+
+/// The paths that a word may mean in a directory.
+fn meanings(word: &str, directory: &Path) -> Vec<PathBuf> {
+    let word = at_home(word);
+    let mut paths = vec![directory.join(&word)];
+    // `/proc/self/cwd/x.sh` is `x.sh`.
+    if word.starts_with("/proc") || word.starts_with("/dev") {
+        let names: Vec<Component<'_>> = word.components().collect();
+        let rests = (3..names.len()).map(|at| names[at..].iter().collect::<PathBuf>());
+        paths.extend(rests.map(|rest| directory.join(rest)));
+    }
+    let is_module = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
+    if let Some(text) = word
+        .to_str()
+        .filter(|text| text.chars().all(is_module) && !text.starts_with(['-', '.', '/']))
+    {
+        let module = text.replace('.', "/");
+        let named = ENDINGS.map(|ending| format!("{text}.{ending}"));
+        let dotted = [
+            format!("{module}.py"),
+            format!("{module}/__init__.py"),
+            format!("{module}/__main__.py"),
+        ];
+        let modules = named
+            .into_iter()
+            .chain(dotted)
+            .map(|name| directory.join(name));
+        // One that is not there is one of many names that are tried.
+        paths.extend(modules.filter(|path| path.is_file()));
+    }
+    paths
+}
+
+/// A path without `..`, as its text has it.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
