@@ -262,7 +262,7 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     all.extend(problems.map(|code| candidate(code.name, code.meaning)));
     let fields = FIELDS
         .iter()
-        .chain(HTTP_FIELDS)
+        .chain(HTTP_FIELDS.iter())
         .filter(|field| field.path.starts_with(current));
     all.extend(fields.map(|field| candidate(field.path, field.meaning)));
     all

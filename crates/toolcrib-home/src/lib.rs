@@ -40,8 +40,8 @@ pub mod store;
 pub mod trial;
 pub mod upstream;
 
-use toolcrib_core::{answer, call, limits, pipeline, registry, tool, wire, workspace};
-use toolcrib_lang::{definition, manifest, rules, shell};
+use toolcrib_core::{answer, call, pipeline, registry, tool, wire, workspace};
+use toolcrib_lang::{definition, manifest, rules, shell, table};
 use toolcrib_model as model;
 use toolcrib_model::{schema, spec};
 use toolcrib_tools::{builtin, egress, exec, held, process, sandbox, secret, storage};

@@ -7,7 +7,7 @@ use crate::model::text::nearest;
 
 /// The fields of both kinds of files.
 fn all() -> impl Iterator<Item = &'static Field> + Clone {
-    FIELDS.iter().chain(HTTP_FIELDS)
+    FIELDS.iter().chain(HTTP_FIELDS.iter())
 }
 
 /// The fields that a topic means: `security.isolation`, `steps.retry`, `retry.attempts`, `parameters.NAME.type`. Parts may be
@@ -20,8 +20,8 @@ pub fn fields(topic: &str) -> Vec<&'static Field> {
     let is_exact = |field: &Field| parts(field.path) == wanted;
     // `auth.type` is a path of HTTP tools; among the others it may be a parameter's that is called `auth`.
     let tables = match HTTP_FIELDS.iter().any(is_exact) && !FIELDS.iter().any(is_exact) {
-        true => [HTTP_FIELDS, FIELDS],
-        false => [FIELDS, HTTP_FIELDS],
+        true => [&HTTP_FIELDS, &FIELDS],
+        false => [&FIELDS, &HTTP_FIELDS],
     };
     let tables = tables.into_iter();
     tables.flat_map(|table| fields_of(table, &wanted)).collect()
@@ -147,19 +147,19 @@ pub fn below(field: &Field) -> Vec<&'static Field> {
 /// The table that a field is of.
 fn table_of(field: &Field) -> &'static [Field] {
     match is_http(field) {
-        true => HTTP_FIELDS,
-        false => FIELDS,
+        true => &HTTP_FIELDS,
+        false => &FIELDS,
     }
 }
 
 /// All fields of HTTP tools as a table in Markdown: the last part of docs/http-tools.md.
 pub fn http_reference() -> String {
-    table(HTTP_FIELDS)
+    table(&HTTP_FIELDS)
 }
 
 /// All fields of YAML tools as a table in Markdown: the last part of docs/yaml-tools.md.
 pub fn reference() -> String {
-    table(FIELDS)
+    table(&FIELDS)
 }
 
 fn table(fields: &[Field]) -> String {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(paths("impl.urlTemplate"), ["impl.urlTemplate"]);
         assert_eq!(paths("urlTemplate"), ["impl.urlTemplate"]);
         assert_eq!(paths("auth.type")[0], "auth.type", "not a parameter's");
-        for field in HTTP_FIELDS {
+        for field in HTTP_FIELDS.iter() {
             assert!(!field.meaning.starts_with("See"), "{}", field.path);
         }
         assert_eq!(paths("retry.max"), ["retry.max"]);

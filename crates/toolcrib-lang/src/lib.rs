@@ -23,6 +23,8 @@ pub mod jsonpath;
 pub mod manifest;
 pub mod rules;
 pub mod shell;
+#[doc(hidden)]
+pub mod table;
 #[cfg(feature = "definitions")]
 pub mod template;
 

@@ -93,7 +93,7 @@ fn settings() -> Vec<Value> {
     SETTINGS
         .iter()
         .map(|setting| {
-            json!({"key": setting.key, "default": (setting.default)(), "variable": setting.variable(),
+            json!({"key": setting.key, "default": setting.default, "variable": setting.variable(),
                    "effect": setting.effect})
         })
         .collect()

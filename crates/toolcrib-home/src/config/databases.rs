@@ -8,24 +8,7 @@ use crate::builtin::DatabaseSettings;
 pub(super) const DATABASES: &str = "databases";
 
 /// The part of docs/config.md about them.
-pub(super) const REFERENCE: &str = r#"
-## Databases
-
-A table `[databases.NAME]` is a PostgreSQL database that `query_database` knows by this name; SQLite files of the workspace need none. Only `config.toml` in the home may have
-such tables. NAME has letters, digits, `_` and `-`. See [databases.md](databases.md).
-
-```toml
-[databases.shop]
-url = "postgres://reader@db.example.com:5432/shop"
-secret = "SHOP_PASSWORD"
-```
-
-| key | type | default | effect |
-|---|---|---|---|
-| `url` | `postgres://user@host:port/database` | | Where it is and as whom it is asked; the port is 5432 if not said. Being here is its permission: the host need not be in `allowedHosts`; a name with a private address has to be in `network.privateHosts`. A password in it is refused. |
-| `secret` | name of a secret | none | The password: `toolcrib secret set NAME`. |
-| `tls` | `require` or `disable` | `require`; `disable` for this machine | Whether the connection is encrypted, with a certificate for this host by an authority that the system or `network.certificates` trusts. |
-"#;
+pub(super) const REFERENCE: &str = include_str!("databases.md");
 
 /// Reads the tables of a file.
 pub(super) fn read(

@@ -122,7 +122,7 @@ impl Config {
         Config(
             SETTINGS
                 .iter()
-                .map(|setting| (setting.key, ((setting.default)(), Origin::Default)))
+                .map(|setting| (setting.key, (setting.default.clone(), Origin::Default)))
                 .collect(),
             Vec::new(),
             UpstreamTable::new(),
@@ -147,7 +147,7 @@ impl Config {
                 });
             }
         }
-        for setting in SETTINGS {
+        for setting in SETTINGS.iter() {
             let variable = setting.variable();
             if let Some(text) = surroundings.variable(&variable) {
                 let text = text.ok_or_else(|| "is not text".to_owned());

@@ -21,47 +21,7 @@ pub(super) const UPSTREAMS: &str = "upstreams";
 const FILE: &str = "config.toml";
 
 /// The part of docs/config.md about them.
-pub(super) const REFERENCE: &str = r#"
-## Upstream MCP servers
-
-A table `[upstreams.NAME]` is an MCP server whose tools are used through Toolcrib; `toolcrib upstream add` writes it. Only `config.toml` in the home may have such
-tables. NAME is the bundle of its tools: ASCII letters, digits and `-`.
-
-```toml
-[upstreams.files]
-command = "npx"
-args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/me/notes"]
-
-[upstreams.files.tools.read_file]
-approval = "allow"
-
-[upstreams.tracker]
-url = "https://tracker.example.com/mcp"
-headers = { Authorization = "Bearer secret:TRACKER_TOKEN" }
-```
-
-| key | type | default | effect |
-|---|---|---|---|
-| `command` | text | | A program, by its name in `PATH` or its absolute path. It runs without a sandbox; it and everything it starts ends with Toolcrib. |
-| `args` | list of texts | none | Its arguments. |
-| `env` | table of texts | none | Variables besides `PATH`, `HOME`, `LANG`, `LC_*`, `TZ`, `TERM`, `USER`, `LOGNAME`, `SHELL`, `TMPDIR` and `XDG_RUNTIME_DIR`. `secret:NAME` is the value of a secret. |
-| `cwd` | absolute path | the home directory | Where it starts. |
-| `url` | address | | A server that speaks streamable HTTP. Being here is its permission: it need not be in `allowedHosts`. Redirections are not followed. |
-| `headers` | table of texts | none | Headers that go with every request; `secret:NAME`, also after a word as in `Bearer secret:NAME`, is the value of a secret. |
-| `auth` | `none` or `oauth` | `none` | Whether somebody has to log in: `toolcrib upstream login NAME`. |
-| `oauth.clientId`, `oauth.clientSecret` | text, `secret:NAME` | none | A client that was registered by hand with whoever lets people in there. Without it Toolcrib registers by itself where that is possible. |
-| `oauth.issuer` | address | what the server says | Who lets people in there. With it the client's secret is told to nobody else, whatever the server says. |
-| `oauth.clientMetadataUrl` | address | none | A document that says who the client is, for those who take its address as an id. |
-| `oauth.scopes` | list of words | what the server says | What to ask for. |
-| `oauth.redirectPort` | 1024 to 65535 | any | The port of 127.0.0.1 that browsers are sent back to (`http://127.0.0.1:PORT/callback`). |
-| `oauth.grant` | `authorization_code` or `client_credentials` | `authorization_code` | Whether a person logs in, or the client has the right by itself. |
-| `enabled` | true or false | `true` | Whether its tools are on offer. |
-| `timeoutMs` | whole number, 1 to 86400000 | `limits.timeoutMs` | How long a call may take. |
-| `connectTimeoutMs` | whole number, 1 to 86400000 | 30000 | How long it may take until the server's tools are known. |
-| `idleMs` | whole number, 0 to 86400000 | 600000 | How long a connection that nobody uses is kept; 0: for good. |
-| `approval` | `allow`, `ask` or `deny` | `ask` | What calls of its tools need. What the server says about its tools does not count. |
-| `tools.TOOL.approval` | `allow`, `ask` or `deny` | `approval` | The same of one tool, by the name that the server gives it. |
-"#;
+pub(super) const REFERENCE: &str = include_str!("upstreams.md");
 
 /// Reads the tables of a file.
 pub(super) fn read(

@@ -8,53 +8,6 @@ use super::values::{self, Unfit, Why};
 use super::yaml::{Content, Entry, Node, Style, quoted};
 use crate::model::text::{nearest, or_list, shorten};
 
-/// Keys that other formats have, and what they are in a YAML tool.
-pub(crate) const FOREIGN: &[(&str, &str)] = &[
-    (
-        "enabled",
-        "a tool is switched with `toolcrib enable` and `toolcrib disable`",
-    ),
-    (
-        "disabled",
-        "a tool is switched with `toolcrib enable` and `toolcrib disable`",
-    ),
-    (
-        "command",
-        "write `bash: …` for a shell command, or `run: …` for a program without a shell",
-    ),
-    ("exec", "write `run: …` for a program without a shell"),
-    ("sh", "write `bash: …`"),
-    ("powershell", "write `pwsh: …`"),
-    ("python", "write `script: …` with `shell: python`"),
-    ("env", "write `environment:` with `variables:` beneath it"),
-    (
-        "args",
-        "write `parameters:`, with a name, `type` and `description` for each",
-    ),
-    (
-        "arguments",
-        "write `parameters:`, with a name, `type` and `description` for each",
-    ),
-    (
-        "inputs",
-        "write `parameters:`, with a name, `type` and `description` for each",
-    ),
-    ("cwd", "write `working-directory: …`"),
-    ("stdin", "write `input: …`"),
-    ("if", "write `run-condition: …`"),
-    ("when", "write `run-condition: …`"),
-    ("needs", "write `wait-for: […]`"),
-    ("depends-on", "write `wait-for: […]`"),
-    (
-        "retries",
-        "write `error-handling:` with `retry:` and `attempts:` beneath it",
-    ),
-    (
-        "permissions",
-        "write `security:` with `required-permissions:` beneath it",
-    ),
-];
-
 /// Checks a value and everything below it.
 pub(crate) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Findings<'_>) {
     if matches!(node.content, Content::Refused) || found.is_full(Severity::Error) {
@@ -210,11 +163,9 @@ fn unknown(
     let message = format!("`{}` is not a field of {whose}", shorten(name, 60));
     let problem = Found::error("unknown-key", entry.key.span.clone(), message);
     let near = nearest(name, shape.names());
-    let mut foreign = found.dialect.foreign.iter();
-    let foreign = foreign.find(|(key, _)| *key == name);
-    match (near.as_slice(), foreign) {
+    match (near.as_slice(), found.dialect.foreign.find(name)) {
         // A field that other formats have is no misspelling.
-        (_, Some((_, advice))) => problem.help(*advice),
+        (_, Some(advice)) => problem.help(advice),
         ([], None) => {
             let elsewhere = elsewhere(name, path, found);
             match elsewhere {

@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_says_who_runs_it_and_where_that_is_written() {
-        for row in NAMES {
+        for row in NAMES.iter() {
             let alike = NAMES.iter().filter(|other| other.name == row.name).count();
             assert_eq!(alike, 1, "{}", row.name);
             assert!(row.effect.contains(' '), "{}", row.name);

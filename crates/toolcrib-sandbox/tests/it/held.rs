@@ -1055,7 +1055,7 @@ fn the_names_in_docs_are_the_names_there_are() {
         `crates/toolcrib-sandbox/src/protect/table.rs`. Each source was looked at.\n\n\
         | name | what counts in it | why | source |\n|---|---|---|---|\n"
         .to_owned();
-    for row in PROTECTED_NAMES {
+    for row in PROTECTED_NAMES.iter() {
         let within: Vec<String> = row.within.iter().map(|name| format!("`{name}`")).collect();
         let within = if within.is_empty() {
             "all".to_owned()

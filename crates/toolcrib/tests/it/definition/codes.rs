@@ -53,7 +53,7 @@ fn example(name: &str, text: Option<&str>) -> Option<Vec<u8>> {
 #[test]
 fn every_code_is_shown_by_its_example_and_nothing_else_is() {
     let (mut text, mut wrong) = (String::new(), Vec::new());
-    for code in CODES {
+    for code in CODES.iter() {
         let Some(bytes) = example(code.name, code.example) else {
             continue;
         };

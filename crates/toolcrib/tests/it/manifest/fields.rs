@@ -32,7 +32,7 @@ fn file(field: &Field, value: Value) -> String {
 
 #[test]
 fn every_field_of_the_table_refuses_what_it_does_not_hold() {
-    for field in HTTP_FIELDS {
+    for field in HTTP_FIELDS.iter() {
         let wrong = match field.kind {
             Kind::Value => continue,
             Kind::Fields | Kind::Map | Kind::Schema | Kind::FieldsOrList => json!("x"),

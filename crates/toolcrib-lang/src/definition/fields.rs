@@ -1,15 +1,20 @@
-//! The one table of the format's fields: [`FIELDS`].
+//! The one table of the format's fields: [`FIELDS`], which is `fields.toml`.
 //!
 //! It says what a file may hold. The shape check, "did you mean", the published JSON Schema and `toolcrib explain <field>` all
 //! come from it, and the reader can only ask for what is in it.
 //!
 //! A path names the fields from the top, `[]` an entry of a list, `*` an entry of a mapping whose keys are free.
 
-mod table;
-
 use std::sync::LazyLock;
 
-pub use table::FIELDS;
+use crate::table::{Row, bounds, rows, words};
+
+const TABLE: &str = include_str!("fields.toml");
+
+/// Every field of a YAML tool's file, in the order of the documentation.
+pub static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| fields(TABLE));
+
+static FOREIGN: LazyLock<Row> = LazyLock::new(|| foreign(TABLE));
 
 /// One field of the format.
 #[derive(Debug)]
@@ -97,6 +102,62 @@ pub enum Kind {
     List,
 }
 
+impl Kind {
+    /// Reads the `kind` of a row: `text`, `integer 1 100`, `choice fail empty`.
+    fn read(text: &'static str) -> Option<Kind> {
+        let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
+        Some(match kind {
+            "text" | "" => Kind::Text,
+            "template" => Kind::Template,
+            "program" => Kind::Program,
+            "expression" => Kind::Expression,
+            "pattern" => Kind::Pattern,
+            "boolean" => Kind::Boolean,
+            "integer" => bounds(rest).map(|(least, most)| Kind::Integer { least, most })?,
+            "number" => Kind::Number,
+            "time" => bounds(rest).map(|(least, most)| Kind::Time { least, most })?,
+            "size" => bounds(rest).map(|(least, most)| Kind::Size { least, most })?,
+            "choice" => Kind::Choice(words(rest)),
+            "choices" => Kind::Choices(words(rest)),
+            "integers" => bounds(rest).map(|(least, most)| Kind::Integers { least, most })?,
+            "texts" => Kind::Texts,
+            "text-or-texts" => Kind::TextOrTexts,
+            "value" => Kind::Value,
+            "values" => Kind::Values,
+            "schema" => Kind::Schema,
+            "fields" => Kind::Fields,
+            "fields-or-list" => Kind::FieldsOrList,
+            "map" => Kind::Map,
+            "list" => Kind::List,
+            _ => return None,
+        })
+    }
+}
+
+/// The fields of a catalogue.
+pub(crate) fn fields(table: &'static str) -> Vec<Field> {
+    let fields = rows(table).into_iter().filter(|row| !is_foreign(row));
+    let read = |row: Row| Field {
+        path: row.name,
+        kind: Kind::read(row.get("kind")).expect("a test reads every kind"),
+        default: row.find("default"),
+        meaning: row.get("meaning"),
+        example: row.get("example"),
+        enforced: row.get("enforced"),
+    };
+    fields.map(read).collect()
+}
+
+/// The keys of a catalogue that other formats have.
+pub(crate) fn foreign(table: &'static str) -> Row {
+    let mut rows = rows(table).into_iter();
+    rows.find(is_foreign).expect("a test reads every catalogue")
+}
+
+fn is_foreign(row: &Row) -> bool {
+    row.name == "foreign"
+}
+
 /// How files are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syntax {
@@ -110,16 +171,16 @@ pub(crate) enum Syntax {
 #[derive(Debug)]
 pub(crate) struct Dialect {
     pub(crate) syntax: Syntax,
-    pub(crate) fields: &'static [Field],
+    pub(crate) fields: &'static LazyLock<Vec<Field>>,
     /// Keys that other formats have, and what they are here.
-    pub(crate) foreign: &'static [(&'static str, &'static str)],
+    pub(crate) foreign: &'static LazyLock<Row>,
 }
 
 /// YAML command tools.
 pub(crate) static YAML: Dialect = Dialect {
     syntax: Syntax::Yaml,
-    fields: FIELDS,
-    foreign: super::shape::FOREIGN,
+    fields: &FIELDS,
+    foreign: &FOREIGN,
 };
 
 /// A field with those below it.
@@ -202,4 +263,22 @@ impl Shape {
 }
 
 /// YAML tools, as a tree.
-pub(crate) static FORMAT: LazyLock<Shape> = LazyLock::new(|| Shape::of(FIELDS));
+pub(crate) static FORMAT: LazyLock<Shape> = LazyLock::new(|| Shape::of(&FIELDS));
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::table::assert_read_as_toml;
+
+    pub(crate) fn assert_catalogue(table: &'static str) {
+        let mut keys = vec!["kind", "default", "meaning", "example", "enforced"];
+        keys.extend(foreign(table).values.into_iter().map(|(key, _)| key));
+        assert_read_as_toml(table, &keys);
+        assert_eq!(fields(table).len() + 1, rows(table).len());
+    }
+
+    #[test]
+    fn every_row_of_the_catalogue_is_read_in_full() {
+        assert_catalogue(TABLE);
+    }
+}
