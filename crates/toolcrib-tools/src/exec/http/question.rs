@@ -1,8 +1,10 @@
 //! What a person is asked about a call, and why a call can never be made.
 
-use super::HttpTool;
+use std::sync::Arc;
+
 use super::build::Draft;
 use super::values::Shown;
+use super::{HttpSettings, HttpTool};
 use crate::egress::{EgressError, Standing, Target};
 use crate::manifest::{Auth, HttpDefinition, OauthGrant, Placeholder, RequestTemplate, Template};
 use crate::model::JsonObject;
@@ -10,6 +12,8 @@ use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretName;
+use crate::spec::ToolSpec;
+use crate::tool::Look;
 
 /// How much of a request a person is shown.
 const MAX_SHOWN: usize = 4000;
@@ -17,30 +21,43 @@ const MAX_SHOWN: usize = 4000;
 /// Why a tool without a tag asks.
 const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
 
-/// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
-pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
-    if !tool.spec.effects.is_unknown() {
-        // What it would send is put into words when somebody wants to know.
-        return Approval::allow();
-    }
-    let effect = effect(tool, args);
-    let reason = match missing_secrets(tool) {
+/// What is said of a call before anything is sent. What it would send is put into words when somebody wants to know.
+pub(super) fn look(tool: &HttpTool) -> Look {
+    let (definition, spec) = (Arc::clone(&tool.definition), Arc::clone(&tool.spec));
+    let look = match spec.effects.is_unknown() {
+        true => {
+            let (definition, settings) = (Arc::clone(&definition), Arc::clone(&tool.settings));
+            Look::later(move |_, _| untagged(&definition, &settings))
+        }
+        // Rules may still have a person asked.
+        false => Look::allow(),
+    };
+    look.with_refusal(refusal(tool))
+        .with_effect(move |args| effect(&definition, &spec, args))
+}
+
+/// A person has to agree every time if the tool does not say what it does.
+fn untagged(definition: &HttpDefinition, settings: &HttpSettings) -> Approval {
+    let reason = match missing_secrets(definition, settings) {
         missing if missing.is_empty() => UNTAGGED.to_owned(),
         missing => format!(
             "{UNTAGGED}; even if approved it cannot run yet: there is no secret `{}`",
             missing.join("`, `")
         ),
     };
-    Approval::ask(reason).every_time().with_effect(effect)
+    Approval::ask(reason).every_time()
 }
 
 /// Secrets that the tool needs and nobody has set, by name; nobody should decide about a call that cannot be made.
-pub(super) fn missing_secrets(tool: &HttpTool) -> Vec<&str> {
-    let is_missing = |name: &SecretName| match &tool.settings.secrets {
+pub(super) fn missing_secrets<'a>(
+    definition: &'a HttpDefinition,
+    settings: &HttpSettings,
+) -> Vec<&'a str> {
+    let is_missing = |name: &SecretName| match &settings.secrets {
         Some(secrets) => !secrets.contains(name).unwrap_or(true),
         None => true,
     };
-    let names = tool.definition.secrets().into_iter();
+    let names = definition.secrets().into_iter();
     names
         .filter(|name| is_missing(name))
         .map(SecretName::as_str)
@@ -72,7 +89,7 @@ pub(super) fn urls(definition: &HttpDefinition) -> Vec<String> {
 }
 
 /// Why the call can never be made: a host that the setting does not name, an address that nothing reaches.
-pub(super) fn refusal(tool: &HttpTool) -> Option<ToolError> {
+fn refusal(tool: &HttpTool) -> Option<ToolError> {
     let egress = &tool.settings.egress;
     tool.definition
         .targets()
@@ -101,11 +118,11 @@ fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
 }
 
 /// What the call would send, in words.
-pub(super) fn effect(tool: &HttpTool, args: &JsonObject) -> String {
-    let requests = &tool.definition.requests;
-    let masked = tool.spec.input_schema.masked(args, &tool.spec.synonyms);
+fn effect(definition: &HttpDefinition, spec: &ToolSpec, args: &JsonObject) -> String {
+    let requests = &definition.requests;
+    let masked = spec.input_schema.masked(args, &spec.synonyms);
     let mut shown = Shown {
-        definition: &tool.definition,
+        definition,
         args,
         masked: &masked,
     };
