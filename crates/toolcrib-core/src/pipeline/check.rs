@@ -26,7 +26,7 @@ pub(super) struct Checked {
     look: Look,
 }
 
-/// What is left of a [`Checked`] call once it was asked about; the tool looks again before it is asked about again.
+/// A [`Checked`] call without what the tool said: how it waits for an answer. The tool looks again before it is asked about again.
 #[derive(Clone)]
 pub(super) struct Judged {
     entry: Arc<Entry>,

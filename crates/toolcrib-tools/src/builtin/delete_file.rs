@@ -123,7 +123,9 @@ impl Tool for DeleteFile {
     }
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
-        Look::later(approval)
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // it deletes nothing, should it work by then.
+        Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }
 
     fn call(
@@ -166,21 +168,16 @@ impl Tool for DeleteFile {
     }
 }
 
-/// Whether a person is asked. Blocks.
-fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-    // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
-    // it deletes nothing, should it work by then.
-    let asked = || -> Option<Approval> {
-        let args: Args = super::arguments(args.clone()).ok()?;
-        let workspace = workspace?;
-        let path = workspace.path(&args.path).ok()?;
-        let found = look(workspace, &path, args.recursive).ok()?;
-        let approval = Approval::ask("it deletes what cannot be brought back")
-            .with_effect(effect(&path, &found))
-            .with_basis(serde_json::to_value(&found.identity).unwrap_or_default());
-        Some(approval)
-    };
-    asked().unwrap_or_else(Approval::allow)
+/// The question; none about what cannot work. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::arguments(args.clone()).ok()?;
+    let workspace = workspace?;
+    let path = workspace.path(&args.path).ok()?;
+    let found = look(workspace, &path, args.recursive).ok()?;
+    let approval = Approval::ask("it deletes what cannot be brought back")
+        .with_effect(effect(&path, &found))
+        .with_basis(serde_json::to_value(&found.identity).unwrap_or_default());
+    Some(approval)
 }
 
 fn look(

@@ -100,7 +100,9 @@ impl Tool for MoveFile {
     }
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
-        Look::later(approval)
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // it moves nothing, should it work by then.
+        Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }
 
     fn call(
@@ -130,26 +132,21 @@ impl Tool for MoveFile {
     }
 }
 
-/// Whether a person is asked. Blocks.
-fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-    // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
-    // it moves nothing, should it work by then.
-    let asked = || -> Option<Approval> {
-        let args: Args = super::arguments(args.clone()).ok()?;
-        let workspace = workspace?;
-        let from = workspace.path(&args.from).ok()?;
-        let to = workspace.path(&args.to).ok()?;
-        let found = look(workspace, &from, &to, args.overwrite).ok()?;
-        let approval = match found.over {
-            None => Approval::allow(),
-            Some(_) => Approval::ask("it overwrites a file"),
-        };
-        let approval = approval
-            .with_effect(effect(&from, &to, &found))
-            .with_basis(serde_json::to_value(&found.is).unwrap_or_default());
-        Some(approval)
+/// The question; none about what cannot work. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::arguments(args.clone()).ok()?;
+    let workspace = workspace?;
+    let from = workspace.path(&args.from).ok()?;
+    let to = workspace.path(&args.to).ok()?;
+    let found = look(workspace, &from, &to, args.overwrite).ok()?;
+    let approval = match found.over {
+        None => Approval::allow(),
+        Some(_) => Approval::ask("it overwrites a file"),
     };
-    asked().unwrap_or_else(Approval::allow)
+    let approval = approval
+        .with_effect(effect(&from, &to, &found))
+        .with_basis(serde_json::to_value(&found.is).unwrap_or_default());
+    Some(approval)
 }
 
 fn look(

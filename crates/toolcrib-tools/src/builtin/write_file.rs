@@ -144,7 +144,9 @@ impl Tool for WriteFile {
     }
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
-        Look::later(approval)
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // it could not overwrite anything, should it work by then.
+        Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }
 
     fn call(
@@ -172,22 +174,17 @@ impl Tool for WriteFile {
     }
 }
 
-/// Whether a person is asked. Blocks.
-fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-    // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
-    // it could not overwrite anything, should it work by then.
-    let asked = || -> Option<Approval> {
-        let args: Args = super::arguments(args.clone()).ok()?;
-        let workspace = workspace?;
-        let path = workspace.path(&args.path).ok()?;
-        let old = workspace.file_to_replace(&path, args.missing()).ok()?;
-        let new = args.into_bytes().ok()?;
-        Some(match old {
-            None => create(&path, &new),
-            Some(old) => overwrite(&path, &old, &new),
-        })
-    };
-    asked().unwrap_or_else(Approval::allow)
+/// The question; none about what cannot work. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::arguments(args.clone()).ok()?;
+    let workspace = workspace?;
+    let path = workspace.path(&args.path).ok()?;
+    let old = workspace.file_to_replace(&path, args.missing()).ok()?;
+    let new = args.into_bytes().ok()?;
+    Some(match old {
+        None => create(&path, &new),
+        Some(old) => overwrite(&path, &old, &new),
+    })
 }
 
 /// What was approved to be overwritten.

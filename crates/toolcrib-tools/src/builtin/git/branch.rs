@@ -203,7 +203,10 @@ impl Tool for GitBranch {
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let git = Arc::clone(&self.git);
-        Look::later(move |args, workspace| approval(&git, args, workspace))
+        // What cannot work needs nobody's approval: the call will fail and say why.
+        Look::later(move |args, workspace| {
+            approval(&git, args, workspace).unwrap_or_else(Approval::allow)
+        })
     }
 
     fn call(
@@ -225,23 +228,17 @@ impl Tool for GitBranch {
     }
 }
 
-/// Whether a person is asked. Blocks.
-fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-    let asked = || -> Option<Approval> {
-        let args: Args = super::super::arguments(args.clone()).ok()?;
-        let name = args.name().ok()?;
-        let shown = text::visible_line(name);
-        Some(match args.action {
-            Action::List => Approval::allow().with_effect("list branches"),
-            Action::Create => Approval::allow().with_effect(format!("create the branch `{shown}`")),
-            Action::Switch => {
-                Approval::allow().with_effect(format!("switch to the branch `{shown}`"))
-            }
-            Action::Delete => question(git, &args, name, workspace?),
-        })
-    };
-    // What cannot work needs nobody's approval: the call will fail and say why.
-    asked().unwrap_or_else(Approval::allow)
+/// The question; none about what cannot work. Blocks.
+fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::super::arguments(args.clone()).ok()?;
+    let name = args.name().ok()?;
+    let shown = text::visible_line(name);
+    Some(match args.action {
+        Action::List => Approval::allow().with_effect("list branches"),
+        Action::Create => Approval::allow().with_effect(format!("create the branch `{shown}`")),
+        Action::Switch => Approval::allow().with_effect(format!("switch to the branch `{shown}`")),
+        Action::Delete => question(git, &args, name, workspace?),
+    })
 }
 
 impl GitBranch {

@@ -193,11 +193,12 @@ impl Tool for QueryDatabase {
             Meant::File(_) | Meant::Server { .. } => Vec::new(),
         };
         let databases = Arc::clone(&self.databases);
-        let look = Look::later(move |_, workspace| {
+        let mut look = Look::later(move |_, workspace| {
             // What cannot work needs nobody's approval: the call fails and says why. Without a basis it writes nothing.
             approval(&args, &databases, workspace).unwrap_or_else(|_| Approval::allow())
         });
-        look.with_refusal(refusal.err()).with_writes(writes)
+        look.writes = writes;
+        look.with_refusal(refusal.err())
     }
 
     fn call(

@@ -30,9 +30,10 @@ pub(super) fn look(
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
     let commands = commands(definition, &values, workspace);
     let (definition, settings) = (Arc::clone(definition), Arc::clone(settings));
-    Look::later(move |_, _| approval(&definition, &settings, effects, &values, &reach))
-        .with_refusal(refusal)
-        .with_commands(commands)
+    let mut look =
+        Look::later(move |_, _| approval(&definition, &settings, effects, &values, &reach));
+    look.commands = commands;
+    look.with_refusal(refusal)
 }
 
 /// Whether a person has to agree. Everything that makes a tool ask makes it ask every time.

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::HttpTool;
 use super::build::Draft;
 use super::values::Shown;
-use super::{HttpSettings, HttpTool};
 use crate::egress::{EgressError, Standing, Target};
 use crate::manifest::{Auth, HttpDefinition, OauthGrant, Placeholder, RequestTemplate, Template};
 use crate::model::JsonObject;
@@ -21,24 +21,20 @@ const MAX_SHOWN: usize = 4000;
 /// Why a tool without a tag asks.
 const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
 
-/// What is said of a call before anything is sent. What it would send is put into words when somebody wants to know.
+/// What is said of a call before anything is sent. What it would send is put into words only for a person to read.
 pub(super) fn look(tool: &HttpTool) -> Look {
     let (definition, spec) = (Arc::clone(&tool.definition), Arc::clone(&tool.spec));
-    let look = match spec.effects.is_unknown() {
-        true => {
-            let (definition, settings) = (Arc::clone(&definition), Arc::clone(&tool.settings));
-            Look::later(move |_, _| untagged(&definition, &settings))
-        }
-        // Rules may still have a person asked.
-        false => Look::allow(),
-    };
-    look.with_refusal(refusal(tool))
+    Look::from(approval(tool))
+        .with_refusal(refusal(tool))
         .with_effect(move |args| effect(&definition, &spec, args))
 }
 
-/// A person has to agree every time if the tool does not say what it does.
-fn untagged(definition: &HttpDefinition, settings: &HttpSettings) -> Approval {
-    let reason = match missing_secrets(definition, settings) {
+/// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
+fn approval(tool: &HttpTool) -> Approval {
+    if !tool.spec.effects.is_unknown() {
+        return Approval::allow();
+    }
+    let reason = match missing_secrets(tool) {
         missing if missing.is_empty() => UNTAGGED.to_owned(),
         missing => format!(
             "{UNTAGGED}; even if approved it cannot run yet: there is no secret `{}`",
@@ -49,15 +45,12 @@ fn untagged(definition: &HttpDefinition, settings: &HttpSettings) -> Approval {
 }
 
 /// Secrets that the tool needs and nobody has set, by name; nobody should decide about a call that cannot be made.
-pub(super) fn missing_secrets<'a>(
-    definition: &'a HttpDefinition,
-    settings: &HttpSettings,
-) -> Vec<&'a str> {
-    let is_missing = |name: &SecretName| match &settings.secrets {
+pub(super) fn missing_secrets(tool: &HttpTool) -> Vec<&str> {
+    let is_missing = |name: &SecretName| match &tool.settings.secrets {
         Some(secrets) => !secrets.contains(name).unwrap_or(true),
         None => true,
     };
-    let names = definition.secrets().into_iter();
+    let names = tool.definition.secrets().into_iter();
     names
         .filter(|name| is_missing(name))
         .map(SecretName::as_str)

@@ -50,10 +50,7 @@ impl<'a> Run<'a> {
     pub(super) async fn all(mut self) -> Result<ToolOutput, ToolError> {
         let requests = &self.tool.definition.requests;
         let several = requests.len() > 1;
-        if several
-            && let Some(missing) =
-                question::missing_secrets(&self.tool.definition, &self.tool.settings).first()
-        {
+        if several && let Some(missing) = question::missing_secrets(self.tool).first() {
             // Nothing is half done for the want of what a later request needs.
             let targets = self.tool.definition.targets();
             let target = (targets.len() == 1).then(|| targets[0]);
