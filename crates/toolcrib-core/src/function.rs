@@ -18,7 +18,7 @@ use crate::model::names::{NameError, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::schema::{SchemaError, input_schema_of, output_schema_of};
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 type Body = dyn Fn(JsonObject, CallContext) -> BoxFuture<'static, Result<ToolOutput, ToolError>>
@@ -34,7 +34,7 @@ type Ask = dyn Fn(&JsonObject, Option<&Workspace>) -> Approval + Send + Sync;
 pub struct FnTool {
     spec: Arc<ToolSpec>,
     body: Box<Body>,
-    ask: Option<Box<Ask>>,
+    ask: Option<Arc<Ask>>,
 }
 
 /// Why a function cannot be a tool.
@@ -193,7 +193,7 @@ impl FnTool {
         mut self,
         decide: impl Fn(&JsonObject, Option<&Workspace>) -> Approval + Send + Sync + 'static,
     ) -> Self {
-        self.ask = Some(Box::new(decide));
+        self.ask = Some(Arc::new(decide));
         self
     }
 
@@ -300,10 +300,10 @@ impl Tool for FnTool {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        match &self.ask {
-            Some(ask) => ask(args, workspace),
-            None => Approval::allow(),
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        match self.ask.clone() {
+            Some(ask) => Look::later(move |args, workspace| ask(args, workspace)),
+            None => Look::allow(),
         }
     }
 

@@ -43,11 +43,11 @@ pub trait Rules: Send + Sync + 'static {
 pub struct RuleContext<'a> {
     /// Where the workspace is on the host, without links.
     pub workspace: Option<&'a Path>,
-    /// Shell text that the call would run and that no argument shows: `Tool::commands`. Its author wrote
+    /// Shell text that the call would run and that no argument shows: `Look::commands`. Its author wrote
     /// it and somebody trusted it, values in it are quoted words. So what it certainly does is judged like any shell text, but
     /// that parts of it cannot be told before it runs is no reason to ask.
     pub commands: &'a [ShellText],
-    /// Paths that the call touches besides those that its parameters name: what `Tool::writes` says, and where
+    /// Paths that the call touches besides those that its parameters name: what `Look::writes` says, and where
     /// links lead to.
     pub touched: &'a [Touched],
     /// Whether links in the workspace are looked up, so that `cat notes.txt` is judged by where `notes.txt` leads.

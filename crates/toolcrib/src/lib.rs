@@ -225,4 +225,4 @@ pub use model::secret::Secret;
 pub use schema::Schema;
 pub use spec::manifest::{Bundle, ToolKind, ToolManifest};
 pub use spec::{Role, ToolSpec, Traits};
-pub use tool::Tool;
+pub use tool::{Look, Tool};

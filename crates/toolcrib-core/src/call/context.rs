@@ -222,7 +222,7 @@ impl CallContext {
         self.0.cancel.cancelled().await;
     }
 
-    /// What the approval of this call rested on, as the tool's own `approval` put it.
+    /// What the approval of this call rested on, as the tool's own `Approval` put it.
     pub fn basis(&self) -> Option<&Value> {
         self.0.basis.as_ref()
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::Call;
 use super::bind::{Bound, Changed};
-use super::check::Checked;
+use super::check::Judged;
 use super::clear::{Cleared, Pass, unanswered};
 use crate::approval::NoAnswer;
 use crate::approval::grants::place;
@@ -69,7 +69,7 @@ pub(super) enum Admission {
     Permitted(Permitted),
     /// Another call used the approval or the grant meanwhile, or it does not count for what the files are now: the call has to be
     /// asked about again.
-    TooLate(Box<Checked>),
+    TooLate(Box<Judged>),
 }
 
 pub(super) async fn admit(
@@ -123,7 +123,7 @@ pub(super) async fn admit(
 enum Use {
     /// It may run, with these files as they are here.
     Used(Pinned),
-    TooLate(Box<Checked>),
+    TooLate(Box<Judged>),
 }
 
 /// Uses up what lets the call through; the call to ask about again where that was too late.

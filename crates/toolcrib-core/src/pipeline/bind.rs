@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::check::panicked;
 use super::named::Named;
-use super::panic_text;
 use super::search_path::on_path;
 use crate::approval::BoundFile;
 use crate::approval::grants::place;
@@ -22,7 +22,7 @@ use crate::model::diff;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::shell::{self, Directory, RunFile, Script};
-use crate::spec::Role;
+use crate::spec::{Role, ToolSpec};
 use crate::tool::ShellText;
 use crate::workspace::{Runnable, Workspace};
 
@@ -54,18 +54,20 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Looks at the files that a call runs. Blocks.
-    pub(crate) fn look(entry: &Entry, args: &JsonObject, inner: &Inner) -> Result<Self, ToolError> {
+    /// Looks at the files that a call runs; `commands` are those of the tool's own look. Blocks.
+    pub(crate) fn look(
+        entry: &Entry,
+        args: &JsonObject,
+        commands: Vec<ShellText>,
+        inner: &Inner,
+    ) -> Result<Self, ToolError> {
         let Some(workspace) = inner.policy.workspace.as_deref() else {
             return Ok(Bound::default());
         };
-        let looked = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            let tool = entry.tool();
-            (texts(entry, args, workspace), tool.pins_files())
-        }));
-        let (texts, pins) = looked.map_err(|panic| {
-            ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))
-        })?;
+        let pins = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().pins_files()))
+            .map_err(|panic| panicked(&*panic))?;
+        let mut texts = given_texts(entry.spec(), args);
+        texts.extend(commands);
         let mut bound = Bound::default();
         let mut has_more = false;
         let mut before: Vec<Script> = Vec::new();
@@ -285,10 +287,10 @@ impl Changes {
     }
 }
 
-/// Every shell text of a call, in the order of running.
-fn texts(entry: &Entry, args: &JsonObject, workspace: &Workspace) -> Vec<ShellText> {
+/// Every shell text among the arguments.
+fn given_texts(spec: &ToolSpec, args: &JsonObject) -> Vec<ShellText> {
     let text = |name: &str| args.get(name).and_then(Value::as_str);
-    let roles = &entry.spec().roles;
+    let roles = &spec.roles;
     let directory = roles.iter().find(|(_, role)| *role == Role::Directory);
     let directory = directory
         .and_then(|(name, _)| text(name))
@@ -312,9 +314,7 @@ fn texts(entry: &Entry, args: &JsonObject, workspace: &Workspace) -> Vec<ShellTe
             input: None,
         })
     });
-    let given: Vec<ShellText> = given.collect();
-    let authored = entry.tool().commands(args, Some(workspace));
-    given.into_iter().chain(authored).collect()
+    given.collect()
 }
 
 /// A path that begins with `~`, as the shell has it.

@@ -1,4 +1,4 @@
-//! Stage 3 and 4: do the arguments fit, and what do the rules say?
+//! Stage 3 and 4: do the arguments fit, and what do the tool and the rules say about them?
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -16,13 +16,19 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 use crate::rules::{Finding, Judgement, RuleContext};
 use crate::schema::{Fault, Rejected};
-use crate::spec::Role;
-use crate::tool::Touched;
+use crate::spec::{Role, ToolSpec};
+use crate::tool::{Look, Touched};
 use crate::workspace::Workspace;
 
-/// A call whose arguments are valid and that no rule denies.
-#[derive(Clone)]
+/// A call whose arguments are valid and that no rule denies, with what the tool says about it.
 pub(super) struct Checked {
+    judged: Judged,
+    look: Look,
+}
+
+/// A [`Checked`] call without what the tool said: how it waits for an answer. The tool looks again before it is asked about again.
+#[derive(Clone)]
+pub(super) struct Judged {
     entry: Arc<Entry>,
     args: JsonObject,
     limits: Limits,
@@ -30,12 +36,24 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    pub(super) fn look(&self) -> (&Arc<Entry>, &JsonObject, &Judgement) {
+    pub(super) fn into_parts(self) -> (Judged, Look) {
+        (self.judged, self.look)
+    }
+}
+
+impl Judged {
+    pub(super) fn parts(&self) -> (&Arc<Entry>, &JsonObject, &Judgement) {
         (&self.entry, &self.args, &self.judgement)
     }
 
     pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits, Judgement) {
         (self.entry, self.args, self.limits, self.judgement)
+    }
+
+    /// The call as it is to be asked about again.
+    pub(super) fn again(self, inner: &Inner) -> Result<Checked, ToolError> {
+        let look = look(&self.entry, &self.args, inner)?;
+        Ok(Checked { judged: self, look })
     }
 }
 
@@ -96,7 +114,7 @@ fn measure(entry: &Entry, args: &JsonObject, limits: &Limits) -> Result<usize, T
 struct Examined {
     /// What is recorded of them, if they could be read.
     recorded: Option<JsonObject>,
-    result: Result<(JsonObject, Judgement), ToolError>,
+    result: Result<(JsonObject, Judgement, Look), ToolError>,
 }
 
 /// Everything about arguments that takes time.
@@ -130,14 +148,12 @@ fn examine(entry: &Entry, args: JsonObject, edited: bool, inner: &Inner) -> Exam
             *recorded = spec.input_schema.masked(&args, &spec.synonyms);
         }
         // First what can never be: an address that nothing reaches is that, whether or not a rule names it too.
-        if let Some(refusal) = refusal(entry, &args, inner)? {
+        let mut look = look(entry, &args, inner)?;
+        if let Some(refusal) = look.refusal.take() {
             return Err(refusal);
         }
-        let judgement = judge(entry, &args, inner)?;
-        if judgement.verdict == Verdict::Deny {
-            return Err(blocked(entry, &judgement));
-        }
-        Ok((args, judgement))
+        let judgement = judge(entry, &args, &look, inner)?;
+        Ok((args, judgement, look))
     };
     let result = judged();
     Examined {
@@ -155,13 +171,14 @@ fn conclude(
     if let Some(recorded) = examined.recorded {
         trace.parameters(recorded);
     }
-    let (args, judgement) = examined.result?;
-    Ok(Checked {
+    let (args, judgement, look) = examined.result?;
+    let judged = Judged {
         entry,
         args,
         limits,
         judgement,
-    })
+    };
+    Ok(Checked { judged, look })
 }
 
 /// Has the tool finish its arguments; the error names every fault.
@@ -176,48 +193,44 @@ pub(super) fn refine(
         .map_err(|faults| invalid(entry, &faults))
 }
 
-/// Why the tool itself says that this call can never be made.
-pub(super) fn refusal(
-    entry: &Entry,
-    args: &JsonObject,
-    inner: &Inner,
-) -> Result<Option<ToolError>, ToolError> {
+/// What the tool itself says about these arguments.
+pub(crate) fn look(entry: &Entry, args: &JsonObject, inner: &Inner) -> Result<Look, ToolError> {
     let workspace = inner.policy.workspace.as_deref();
-    std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().refusal(args, workspace)))
+    std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().look(args, workspace)))
         .map_err(|panic| panicked(&*panic))
 }
 
-/// What the rules say about valid arguments and the shell text that the tool makes of them.
+/// What the rules say about valid arguments and what the tool makes of them; the error is that of a call that they deny.
 pub(super) fn judge(
     entry: &Entry,
     args: &JsonObject,
+    look: &Look,
     inner: &Inner,
 ) -> Result<Judgement, ToolError> {
     let workspace = inner.policy.workspace.as_deref();
-    let commands =
-        std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().commands(args, workspace)))
-            .map_err(|panic| panicked(&*panic))?;
     let cx = RuleContext {
         workspace: workspace.map(Workspace::root),
-        commands: &commands,
-        touched: &touched(entry, args, workspace)?,
+        commands: &look.commands,
+        touched: &touched(entry.spec(), args, look, workspace),
         follows_links: true,
     };
-    Ok(inner.policy.rules.judge(entry.spec(), args, &cx))
+    let judgement = inner.policy.rules.judge(entry.spec(), args, &cx);
+    match judgement.verdict {
+        Verdict::Deny => Err(blocked(entry, &judgement)),
+        Verdict::Allow | Verdict::Ask => Ok(judgement),
+    }
 }
 
 /// What a call touches besides the paths that its parameters name: what the tool says that it writes, and where links lead to. A link may
 /// lead elsewhere by the time it is followed; the workspace, not a rule, is what cannot be left.
 #[doc(hidden)]
 pub fn touched(
-    entry: &Entry,
+    spec: &ToolSpec,
     args: &JsonObject,
+    look: &Look,
     workspace: Option<&Workspace>,
-) -> Result<Vec<Touched>, ToolError> {
-    let written = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().writes(args)))
-        .map_err(|panic| panicked(&*panic))?;
-    let written = written.into_iter().map(|path| (path, true));
-    let named = entry.spec().roles.iter().flat_map(|(name, role)| {
+) -> Vec<Touched> {
+    let named = spec.roles.iter().flat_map(|(name, role)| {
         let is_written = *role == Role::WritePath;
         let is_path = matches!(role, Role::ReadPath | Role::WritePath | Role::Directory);
         let given = args.get(name).filter(|_| is_path);
@@ -233,22 +246,21 @@ pub fn touched(
         let place = workspace.led_to(&workspace.path(text).ok()?)?;
         Some(place.to_string_lossy().into_owned())
     };
-    let mut touched: Vec<Touched> = written
-        .flat_map(|(path, is_written)| {
-            let led_to = leads(&path);
-            std::iter::once(path)
-                .chain(led_to)
-                .map(move |path| Touched { path, is_written })
+    let written = look.writes.iter().flat_map(|path| {
+        let paths = std::iter::once(path.clone()).chain(leads(path));
+        paths.map(|path| Touched {
+            path,
+            is_written: true,
         })
-        .collect();
-    touched.extend(named.filter_map(|(text, is_written)| {
+    });
+    let led_to = named.filter_map(|(text, is_written)| {
         let path = leads(text)?;
         Some(Touched { path, is_written })
-    }));
-    Ok(touched)
+    });
+    written.chain(led_to).collect()
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {
+pub(super) fn panicked(panic: &(dyn std::any::Any + Send)) -> ToolError {
     ToolError::failed(format!("the tool panicked: {}", panic_text(panic)))
 }
 
@@ -276,7 +288,7 @@ pub(super) fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
     ToolError::new(ErrorCode::InvalidArguments, message).with_detail("faults", faults)
 }
 
-pub(super) fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
+fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
     let why: Vec<String> = judgement
         .findings
         .iter()

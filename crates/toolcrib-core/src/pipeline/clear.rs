@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::Call;
 use super::bind::{Bound, Changed};
-use super::check::{Checked, check_aside};
+use super::check::{Checked, Judged, check_aside, panicked};
 use super::find::{Found, still_ready};
 use super::masking::check_masks;
-use super::question::{check_whole, question, reasons, subject_of, unmasked};
+use super::question::{check_whole, effect_in_words, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
-use super::{Call, panic_text};
 use crate::approval::grants::{Grant, GrantRequest, GrantStore, Subject};
 use crate::approval::{ApprovalRequest, ApprovalResponse, BoundFile, Hold, NoAnswer};
 use crate::call::event::EventKind;
@@ -28,6 +28,7 @@ use crate::model::limits::Limits;
 use crate::model::outcome::ApprovalTrail;
 use crate::model::text;
 use crate::spec::Role;
+use crate::tool::{Effect, Look, ShellText};
 
 /// When to try again, with too many questions open: people answer within minutes, not milliseconds.
 const RETRY_AFTER_MS: u64 = 10_000;
@@ -53,13 +54,13 @@ pub(super) enum Pass {
         /// The files that this counts for.
         bound: Bound,
         /// The call as it would be asked about again.
-        again: Box<Checked>,
+        again: Box<Judged>,
     },
     /// Somebody agreed long ago.
     Granted {
         id: String,
         bound: Bound,
-        again: Box<Checked>,
+        again: Box<Judged>,
     },
 }
 
@@ -72,7 +73,7 @@ pub(super) enum Clearance {
     /// It is.
     Cleared(Cleared),
     /// A file that it runs changed while it was asked about: it is to be asked about again.
-    Changed(Box<Checked>),
+    Changed(Box<Judged>),
 }
 
 impl Pass {
@@ -97,15 +98,17 @@ pub(super) async fn clear(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Clearance, ToolError> {
-    let (entry, args, judgement) = checked.look();
+    let (judged, mut look) = checked.into_parts();
+    let (entry, args, judgement) = judged.parts();
+    let (commands, effect) = (std::mem::take(&mut look.commands), look.effect.take());
     // What few calls come to is in boxes, here and in the other stages: the state of a call is moved now and then, and is as large as
     // its largest part.
     let own = match looks_first(entry) {
-        false => ask_tool(entry, args, call.inner)?,
-        true => Box::pin(ask_tool_aside(entry, args, call)).await?,
+        false => ask_tool(entry, args, look, call.inner)?,
+        true => Box::pin(ask_tool_aside(entry, args, look, call)).await?,
     };
     if own.verdict.max(judgement.verdict) == Verdict::Allow {
-        let (entry, args, limits, _) = checked.into_parts();
+        let (entry, args, limits, _) = judged.into_parts();
         return Ok(Clearance::Cleared(Cleared {
             entry,
             args,
@@ -114,22 +117,25 @@ pub(super) async fn clear(
             pass: Pass::Free,
         }));
     }
-    Box::pin(clear_by_others(checked, own, changes, call, trace)).await
+    let clearing = clear_by_others(judged, own, commands, effect, changes, call, trace);
+    Box::pin(clearing).await
 }
 
 /// Whether somebody else lets a call through: by a grant, or asked now.
 async fn clear_by_others(
-    checked: Checked,
-    own: Approval,
+    judged: Judged,
+    mut own: Approval,
+    commands: Vec<ShellText>,
+    effect: Option<Box<Effect>>,
     changes: &mut Changed,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Clearance, ToolError> {
-    let (entry, args, judgement) = checked.look();
-    let again = Box::new(checked.clone());
-    let bound = bound_aside(entry, args, call).await?;
+    let (entry, args, judgement) = judged.parts();
+    let again = Box::new(judged.clone());
+    let bound = bound_aside(entry, args, commands, call).await?;
     if let Some(grant) = covering(&own, entry, args, &bound, call).await {
-        let (entry, args, limits, judgement) = checked.into_parts();
+        let (entry, args, limits, judgement) = judged.into_parts();
         let by = format!("grant {}", grant.id);
         tell(call, "approved", Some(by.clone()), None);
         trace.approval(ApprovalTrail {
@@ -153,8 +159,10 @@ async fn clear_by_others(
             },
         }));
     }
+    own.effect
+        .get_or_insert_with(|| effect_in_words(entry, args, effect));
     let request = question(entry, args, &own, judgement, &bound, changes, call);
-    let (entry, args, limits, _) = checked.into_parts();
+    let (entry, args, limits, _) = judged.into_parts();
     let mut response = match ask(request.clone(), call).await? {
         Ok(response) => response,
         Err(NoAnswer::Changed { files }) => {
@@ -253,6 +261,7 @@ async fn clear_by_others(
 async fn bound_aside(
     entry: &Arc<Entry>,
     args: &JsonObject,
+    commands: Vec<ShellText>,
     call: &Call<'_>,
 ) -> Result<Bound, ToolError> {
     if call.inner.policy.workspace.is_none() {
@@ -261,7 +270,7 @@ async fn bound_aside(
     let inner = Arc::clone(call.inner);
     let (entry, args) = (Arc::clone(entry), args.clone());
     let looking = tokio::task::spawn_blocking(move || {
-        Bound::look(&entry, &args, &inner).map(Bound::without_large_content)
+        Bound::look(&entry, &args, commands, &inner).map(Bound::without_large_content)
     });
     let looked = looking.await;
     looked.map_err(|error| ToolError::new(ErrorCode::Internal, error.to_string()))?
@@ -282,13 +291,15 @@ async fn judge_edit(
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<(Arc<Entry>, JsonObject, Limits, Approval, Bound), ToolError> {
-    let (entry, args, limits, _) = check_aside(found, call, trace).await?.into_parts();
+    let (judged, mut look) = check_aside(found, call, trace).await?.into_parts();
+    let (entry, args, limits, _) = judged.into_parts();
+    let commands = std::mem::take(&mut look.commands);
     // The person chose these very arguments, so "ask" is answered; "deny" is not theirs to lift.
     let own = match looks_first(&entry) {
-        false => ask_tool(&entry, &args, call.inner)?,
-        true => ask_tool_aside(&entry, &args, call).await?,
+        false => ask_tool(&entry, &args, look, call.inner)?,
+        true => ask_tool_aside(&entry, &args, look, call).await?,
     };
-    let bound = bound_aside(&entry, &args, call).await?;
+    let bound = bound_aside(&entry, &args, commands, call).await?;
     Ok((entry, args, limits, own, bound))
 }
 
@@ -438,11 +449,12 @@ fn looks_first(entry: &Entry) -> bool {
 async fn ask_tool_aside(
     entry: &Arc<Entry>,
     args: &JsonObject,
+    look: Look,
     call: &Call<'_>,
 ) -> Result<Approval, ToolError> {
     let inner = Arc::clone(call.inner);
     let (entry, args) = (Arc::clone(entry), args.clone());
-    let asking = tokio::task::spawn_blocking(move || ask_tool(&entry, &args, &inner));
+    let asking = tokio::task::spawn_blocking(move || ask_tool(&entry, &args, look, &inner));
     match call.cancel.run_until_cancelled(asking).await {
         Some(Ok(asked)) => asked,
         Some(Err(error)) => Err(ToolError::new(ErrorCode::Internal, error.to_string())),
@@ -453,18 +465,16 @@ async fn ask_tool_aside(
     }
 }
 
-/// What the tool itself says about the call; its refusal ends it.
+/// What the tool itself decides about a call that it looked at; its denial ends it.
 pub(super) fn ask_tool(
     entry: &Entry,
     args: &JsonObject,
+    look: Look,
     inner: &Inner,
 ) -> Result<Approval, ToolError> {
     let workspace = inner.policy.workspace.as_deref();
-    let asked =
-        std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().approval(args, workspace)));
-    let approval = asked.map_err(|panic| {
-        ToolError::failed(format!("the tool panicked: {}", panic_text(&*panic)))
-    })?;
+    let asked = std::panic::catch_unwind(AssertUnwindSafe(|| look.into_approval(args, workspace)));
+    let approval = asked.map_err(|panic| panicked(&*panic))?;
     if approval.verdict == Verdict::Deny {
         let reason = approval
             .reason

@@ -35,6 +35,7 @@ use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use bind::Bound;
+pub(crate) use check::look;
 pub use check::touched;
 pub use masking::mask_answer;
 pub use plan::Plan;
@@ -331,21 +332,18 @@ async fn stages(
     let mut checked = check::check_aside(found, call, trace).await?;
     let mut changes = None;
     for _ in 0..MAX_ASKED {
-        let cleared = match clear::clear(checked, &mut changes, call, trace).await? {
-            Clearance::Cleared(cleared) => cleared,
+        let judged = match clear::clear(checked, &mut changes, call, trace).await? {
+            Clearance::Cleared(cleared) => match admit::admit(cleared, &mut changes, call).await? {
+                Admission::Permitted(permitted) => {
+                    return finish::finish(permitted, call, trace).await;
+                }
+                // What allowed this call was used by an identical one meanwhile, or is no longer what was allowed: ask again.
+                Admission::TooLate(judged) => judged,
+            },
             // A file that it runs changed while the question waited: ask again.
-            Clearance::Changed(again) => {
-                checked = *again;
-                continue;
-            }
+            Clearance::Changed(judged) => judged,
         };
-        match admit::admit(cleared, &mut changes, call).await? {
-            Admission::Permitted(permitted) => {
-                return finish::finish(permitted, call, trace).await;
-            }
-            // What allowed this call was used by an identical one meanwhile, or is no longer what was allowed: ask again.
-            Admission::TooLate(again) => checked = *again,
-        }
+        checked = judged.again(call.inner)?;
     }
     Err(ToolError::new(
         ErrorCode::ApprovalUnavailable,

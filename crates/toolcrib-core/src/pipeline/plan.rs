@@ -84,12 +84,14 @@ fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError
     // Nothing runs, so there is nothing to record.
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
-    let (entry, args, limits, judgement) = check::check(found, &call, &mut trace)?.into_parts();
-    let own = clear::ask_tool(&entry, &args, inner)?;
+    let (judged, mut look) = check::check(found, &call, &mut trace)?.into_parts();
+    let (entry, args, limits, judgement) = judged.into_parts();
+    let (commands, effect) = (std::mem::take(&mut look.commands), look.effect.take());
+    let own = clear::ask_tool(&entry, &args, look, inner)?;
     let mut verdict = own.verdict.max(judgement.verdict);
     let mut grant = None;
     if let (Verdict::Ask, false, Some(grants)) = (verdict, own.every_time, &inner.policy.grants) {
-        let bound = Bound::look(&entry, &args, inner)?;
+        let bound = Bound::look(&entry, &args, commands, inner)?;
         let subject = Subject {
             bound: &bound.files,
             ..subject_of(
@@ -115,7 +117,7 @@ fn plan_call(inner: &Arc<Inner>, request: CallRequest) -> Result<Plan, ToolError
         reason: (verdict == Verdict::Ask).then(|| question::reasons(&own, &judgement)),
         effect: own
             .effect
-            .unwrap_or_else(|| question::effect_in_words(&entry, &args)),
+            .unwrap_or_else(|| question::effect_in_words(&entry, &args, effect)),
         diff: own.diff,
         verdict,
         grant,
@@ -146,8 +148,9 @@ fn offers_of_call(
     let mut trace = Trace::unlisted(inner, &request, &begun);
     trace.forget();
     let found = find::find(&call, request, &mut trace)?;
-    let (entry, args, _, _) = check::check(found, &call, &mut trace)?.into_parts();
-    let own = clear::ask_tool(&entry, &args, inner)?;
+    let (judged, look) = check::check(found, &call, &mut trace)?.into_parts();
+    let (entry, args, _, _) = judged.into_parts();
+    let own = clear::ask_tool(&entry, &args, look, inner)?;
     let why = if own.every_time {
         "the tool is to be asked about every time"
     } else if has_secret(&args, masker) {
@@ -259,11 +262,9 @@ fn check_edit(
     } else {
         check::refine(entry, args, true)?
     };
-    let judgement = check::judge(entry, &args, call.inner)?;
-    if judgement.verdict == Verdict::Deny {
-        return Err(check::blocked(entry, &judgement));
-    }
-    clear::ask_tool(entry, &args, call.inner)?;
+    let look = check::look(entry, &args, call.inner)?;
+    check::judge(entry, &args, &look, call.inner)?;
+    clear::ask_tool(entry, &args, look, call.inner)?;
     check_paths(spec, &args, call)?;
     Ok(args)
 }

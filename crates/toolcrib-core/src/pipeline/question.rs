@@ -21,6 +21,7 @@ use crate::model::error::{ErrorCode, ToolError, shorten_value};
 use crate::model::ids::CallId;
 use crate::model::text;
 use crate::rules::Judgement;
+use crate::tool::Effect;
 use crate::workspace::Workspace;
 
 /// Why a person is asked: the tool's own reason and the rules'.
@@ -41,7 +42,7 @@ pub(super) fn reasons(own: &Approval, judgement: &Judgement) -> String {
     }
 }
 
-/// The question about a call.
+/// The question about a call, of which `own` says the effect.
 pub(super) fn question(
     entry: &Entry,
     args: &JsonObject,
@@ -68,10 +69,7 @@ pub(super) fn question(
         let parts: Vec<String> = changes.diff_to(bound).into_iter().chain(diff).collect();
         diff = (!parts.is_empty()).then(|| parts.join("\n"));
     }
-    let effect = own
-        .effect
-        .clone()
-        .unwrap_or_else(|| effect_in_words(entry, args));
+    let effect = own.effect.clone().unwrap_or_default();
     // An answer to the same arguments is no answer when the tool finds something else to do with them.
     let call_digest = Digester::default()
         .text(&args_digest)
@@ -218,9 +216,13 @@ fn announcement(call: &Call<'_>, reason: String) -> Announce {
 }
 
 /// For tools that did not say along with their approval what they would do.
-pub(super) fn effect_in_words(entry: &Entry, args: &JsonObject) -> String {
+pub(super) fn effect_in_words(
+    entry: &Entry,
+    args: &JsonObject,
+    own: Option<Box<Effect>>,
+) -> String {
     // The tool's own code: where it panics, our words must do.
-    let own = std::panic::catch_unwind(AssertUnwindSafe(|| entry.tool().effect(args)));
+    let own = std::panic::catch_unwind(AssertUnwindSafe(|| own.map(|own| own(args))));
     if let Ok(Some(own)) = own {
         return own;
     }

@@ -106,7 +106,9 @@ impl Registry {
             return Err(ToolError::new(ErrorCode::StorageError, message));
         };
         let (args, call) = (JsonObject::new(), CallId::generate());
-        let bound = pipeline::Bound::look(&entry, &wanted.shape.example(), &self.0)?;
+        let example = wanted.shape.example();
+        let commands = pipeline::look(&entry, &example, &self.0)?.commands;
+        let bound = pipeline::Bound::look(&entry, &example, commands, &self.0)?;
         let subject = Subject {
             bound: &bound.files,
             ..pipeline::subject_of(&self.0, &entry, &args, caller, &policy.session, &call)

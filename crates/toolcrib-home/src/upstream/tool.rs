@@ -18,7 +18,7 @@ use crate::model::names::{Slug, WireName};
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::spec::ToolSpec;
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// A tool of an upstream server.
@@ -89,23 +89,18 @@ impl Tool for UpstreamTool {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let name = self.upstream.name();
-        match self.upstream.settings().approval_of(&self.tool) {
+        let approval = match self.upstream.settings().approval_of(&self.tool) {
             Verdict::Allow => Approval::allow(),
             Verdict::Ask => Approval::ask(why_asked(name)),
             Verdict::Deny => Approval::deny(format!(
                 "`upstreams.{name}` in config.toml says that it is denied"
             )),
-        }
-    }
-
-    fn effect(&self, _args: &JsonObject) -> Option<String> {
+        };
         let shown = text::shorten(&text::visible_line(&self.tool), 80);
-        Some(format!(
-            "call `{shown}` of the MCP server `{}`",
-            self.upstream.name()
-        ))
+        let effect = format!("call `{shown}` of the MCP server `{name}`");
+        approval.with_effect(effect).into()
     }
 
     fn call(

@@ -60,8 +60,8 @@ pub struct ToolSpec {
     pub content_digest: Option<String>,
     /// Whether it talks to a person on a terminal while it runs.
     pub interactive: bool,
-    /// Whether it looks at something slow (a repository, a database) before it says whether a person is to be asked: it is asked
-    /// off the async threads then. Tools that change files always are.
+    /// Whether it looks at something slow (a repository, a database) before it says whether a person is to be asked (`Look::later`):
+    /// that is done off the async threads then, as it always is for tools that change files.
     pub looks_first: bool,
     /// The limits the tool itself sets.
     pub limits: LimitsPatch,

@@ -19,7 +19,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::outcome::ToolOutput;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::{
     EntryKind, Identity, MAX_COUNTED, Removable, Tally, Watch, Workspace, WorkspacePath,
 };
@@ -122,20 +122,10 @@ impl Tool for DeleteFile {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
         // it deletes nothing, should it work by then.
-        let asked = || -> Option<Approval> {
-            let args: Args = super::arguments(args.clone()).ok()?;
-            let workspace = workspace?;
-            let path = workspace.path(&args.path).ok()?;
-            let found = look(workspace, &path, args.recursive).ok()?;
-            let approval = Approval::ask("it deletes what cannot be brought back")
-                .with_effect(effect(&path, &found))
-                .with_basis(serde_json::to_value(&found.identity).unwrap_or_default());
-            Some(approval)
-        };
-        asked().unwrap_or_else(Approval::allow)
+        Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }
 
     fn call(
@@ -176,6 +166,18 @@ impl Tool for DeleteFile {
             .await
         })
     }
+}
+
+/// The question; none about what cannot work. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::arguments(args.clone()).ok()?;
+    let workspace = workspace?;
+    let path = workspace.path(&args.path).ok()?;
+    let found = look(workspace, &path, args.recursive).ok()?;
+    let approval = Approval::ask("it deletes what cannot be brought back")
+        .with_effect(effect(&path, &found))
+        .with_basis(serde_json::to_value(&found.identity).unwrap_or_default());
+    Some(approval)
 }
 
 fn look(

@@ -18,7 +18,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::{EntryKind, Movable, Move, Workspace, WorkspacePath};
 
 /// The tool.
@@ -99,25 +99,10 @@ impl Tool for MoveFile {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
         // it moves nothing, should it work by then.
-        let asked = || -> Option<Approval> {
-            let args: Args = super::arguments(args.clone()).ok()?;
-            let workspace = workspace?;
-            let from = workspace.path(&args.from).ok()?;
-            let to = workspace.path(&args.to).ok()?;
-            let found = look(workspace, &from, &to, args.overwrite).ok()?;
-            let approval = match found.over {
-                None => Approval::allow(),
-                Some(_) => Approval::ask("it overwrites a file"),
-            };
-            let approval = approval
-                .with_effect(effect(&from, &to, &found))
-                .with_basis(serde_json::to_value(&found.is).unwrap_or_default());
-            Some(approval)
-        };
-        asked().unwrap_or_else(Approval::allow)
+        Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }
 
     fn call(
@@ -145,6 +130,23 @@ impl Tool for MoveFile {
             .await
         })
     }
+}
+
+/// The question; none about what cannot work. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::arguments(args.clone()).ok()?;
+    let workspace = workspace?;
+    let from = workspace.path(&args.from).ok()?;
+    let to = workspace.path(&args.to).ok()?;
+    let found = look(workspace, &from, &to, args.overwrite).ok()?;
+    let approval = match found.over {
+        None => Approval::allow(),
+        Some(_) => Approval::ask("it overwrites a file"),
+    };
+    let approval = approval
+        .with_effect(effect(&from, &to, &found))
+        .with_basis(serde_json::to_value(&found.is).unwrap_or_default());
+    Some(approval)
 }
 
 fn look(

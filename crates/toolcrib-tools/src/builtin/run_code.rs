@@ -19,7 +19,7 @@ use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::shell;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How long a program may run when nothing is said, and the most that can be asked for, in seconds.
@@ -140,7 +140,7 @@ impl Tool for RunCode {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let approval = match programs::approval_of(&self.wall) {
             free if free.verdict == Verdict::Allow => {
                 telling_variable(args).map_or(free, Approval::ask)
@@ -158,7 +158,7 @@ impl Tool for RunCode {
             word("language").unwrap_or("code"),
             programs::behind(&self.wall)
         );
-        approval.with_effect(effect)
+        approval.with_effect(effect).into()
     }
 
     fn pins_files(&self) -> bool {

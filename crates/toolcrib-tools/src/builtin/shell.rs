@@ -12,7 +12,7 @@ use serde_json::json;
 use super::programs::{self, SandboxSettings};
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::names::WireName;
@@ -21,7 +21,7 @@ use crate::model::text;
 use crate::process::{self, NetworkAccess, Run, Runner, Wall};
 use crate::sandbox::{Command, Level};
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How long a command may run (S1, S3).
@@ -113,7 +113,7 @@ impl Tool for Shell {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let command = args
             .get("command")
             .and_then(|command| command.as_str())
@@ -123,7 +123,7 @@ impl Tool for Shell {
             text::shorten(command, 2000),
             programs::behind(&self.wall)
         );
-        programs::approval_of(&self.wall).with_effect(effect)
+        programs::approval_of(&self.wall).with_effect(effect).into()
     }
 
     fn pins_files(&self) -> bool {

@@ -33,14 +33,14 @@ use serde_json::{Value, json};
 use crate::call::context::CallContext;
 use crate::egress::{Egress, Request, Response};
 use crate::model::JsonObject;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB, as_millis};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
 use crate::schema::Fault;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use arguments::{Args, Format, Verb};
 use content::Content;
@@ -137,12 +137,8 @@ impl Tool for WebFetch {
         arguments::faults(&args).map_or(Ok(args), Err)
     }
 
-    fn refusal(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Option<ToolError> {
-        question::refusal(&self.egress, args)
-    }
-
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
-        question::approval(&self.egress, args)
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        question::look(&self.egress, args)
     }
 
     fn call(

@@ -20,7 +20,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::{MissingDirs, Old, Replaces, Workspace, WorkspacePath};
 
 /// The tool.
@@ -143,21 +143,10 @@ impl Tool for WriteFile {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
         // it could not overwrite anything, should it work by then.
-        let asked = || -> Option<Approval> {
-            let args: Args = super::arguments(args.clone()).ok()?;
-            let workspace = workspace?;
-            let path = workspace.path(&args.path).ok()?;
-            let old = workspace.file_to_replace(&path, args.missing()).ok()?;
-            let new = args.into_bytes().ok()?;
-            Some(match old {
-                None => create(&path, &new),
-                Some(old) => overwrite(&path, &old, &new),
-            })
-        };
-        asked().unwrap_or_else(Approval::allow)
+        Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }
 
     fn call(
@@ -183,6 +172,19 @@ impl Tool for WriteFile {
             .await
         })
     }
+}
+
+/// The question; none about what cannot work. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::arguments(args.clone()).ok()?;
+    let workspace = workspace?;
+    let path = workspace.path(&args.path).ok()?;
+    let old = workspace.file_to_replace(&path, args.missing()).ok()?;
+    let new = args.into_bytes().ok()?;
+    Some(match old {
+        None => create(&path, &new),
+        Some(old) => overwrite(&path, &old, &new),
+    })
 }
 
 /// What was approved to be overwritten.

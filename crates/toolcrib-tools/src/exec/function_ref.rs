@@ -15,7 +15,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::schema::Fault;
 use crate::spec::ToolSpec;
-use crate::tool::{ShellText, Tool};
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
@@ -58,32 +58,23 @@ impl Tool for FunctionRef {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        let own = self.function.approval(args, workspace);
-        match own.verdict {
-            Verdict::Allow if self.spec.effects.is_unknown() => Approval {
+    fn look(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Look {
+        let own = self.function.look(args, workspace);
+        if !self.spec.effects.is_unknown() {
+            return own;
+        }
+        own.map_approval(|own| match own.verdict {
+            Verdict::Allow => Approval {
                 verdict: Verdict::Ask,
                 reason: Some(UNTAGGED.to_owned()),
                 ..own
             },
-            Verdict::Allow | Verdict::Ask | Verdict::Deny => own,
-        }
-    }
-
-    fn effect(&self, args: &JsonObject) -> Option<String> {
-        self.function.effect(args)
+            Verdict::Ask | Verdict::Deny => own,
+        })
     }
 
     fn refine(&self, args: JsonObject, edited: bool) -> Result<JsonObject, Vec<Fault>> {
         self.function.refine(args, edited)
-    }
-
-    fn refusal(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Option<ToolError> {
-        self.function.refusal(args, workspace)
-    }
-
-    fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {
-        self.function.commands(args, workspace)
     }
 
     fn pins_files(&self) -> bool {

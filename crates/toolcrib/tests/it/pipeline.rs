@@ -15,7 +15,7 @@ use toolcrib::serde::Deserialize;
 use toolcrib::testing::TestCrib;
 use toolcrib::{
     Approval, BoxFuture, CallContext, CallId, CallRequest, Effects, ErrorCode, EventKind, FnTool,
-    LimitsPatch, OutputStream, Registry, Role, Schema, Tool, ToolError, ToolOutput, ToolSpec,
+    LimitsPatch, Look, OutputStream, Registry, Role, Schema, Tool, ToolError, ToolOutput, ToolSpec,
     Verdict, WireName,
 };
 
@@ -300,14 +300,15 @@ impl Tool for Careful {
         Arc::clone(&self.0)
     }
 
-    fn approval(
+    fn look(
         &self,
         _: &toolcrib::model::JsonObject,
         _: Option<&toolcrib::workspace::Workspace>,
-    ) -> Approval {
+    ) -> Look {
         Approval::ask("it is new")
             .with_effect("create x")
             .with_basis(json!({"mode": "new"}))
+            .into()
     }
 
     fn call(

@@ -15,6 +15,7 @@ use crate::model::effects::Approval;
 use crate::model::error::ErrorCode;
 use crate::spec::Role;
 use crate::testing::ScriptedApprover;
+use crate::tool::Look;
 use crate::workspace::Workspace;
 
 /// What the tool is once it is made: rules read its argument as shell text, it asks, and its limits are tight.
@@ -45,8 +46,8 @@ impl Tool for Asking {
         Arc::clone(&self.0)
     }
 
-    fn approval(&self, _: &JsonObject, _: Option<&Workspace>) -> Approval {
-        Approval::ask("it runs something")
+    fn look(&self, _: &JsonObject, _: Option<&Workspace>) -> Look {
+        Approval::ask("it runs something").into()
     }
 
     fn call(&self, _: JsonObject, _: CallContext) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {

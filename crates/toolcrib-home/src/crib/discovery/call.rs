@@ -11,12 +11,12 @@ use crate::builtin;
 use crate::call::context::CallContext;
 use crate::call::request::CallRequest;
 use crate::model::JsonObject;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::spec::{ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::wire::{Care, Hints};
 use crate::workspace::Workspace;
 
@@ -138,13 +138,14 @@ impl Tool for CallOther {
     }
 
     /// The other tool is asked about, not this one.
-    fn approval(&self, _: &JsonObject, _: Option<&Workspace>) -> Approval {
-        Approval::allow()
-    }
-
-    fn effect(&self, args: &JsonObject) -> Option<String> {
-        let name = args.get("name")?.as_str()?;
-        Some(format!("call the tool `{}`", text::shorten(name, 80)))
+    fn look(&self, _: &JsonObject, _: Option<&Workspace>) -> Look {
+        Look::allow().with_effect(|args| {
+            let name = args.get("name").and_then(|name| name.as_str());
+            format!(
+                "call the tool `{}`",
+                text::shorten(name.unwrap_or_default(), 80)
+            )
+        })
     }
 
     fn call(

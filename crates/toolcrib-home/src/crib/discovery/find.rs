@@ -12,13 +12,13 @@ use crate::builtin;
 use crate::call::context::CallContext;
 use crate::crib::finder::{Finder, SearchRequest};
 use crate::model::JsonObject;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::registry::{Entry, Registry};
 use crate::spec::{ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How many tools are shown if nobody says, and at most.
@@ -115,8 +115,8 @@ impl Tool for FindTools {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, _: &JsonObject, _: Option<&Workspace>) -> Approval {
-        Approval::allow()
+    fn look(&self, _: &JsonObject, _: Option<&Workspace>) -> Look {
+        Look::allow()
     }
 
     fn call(

@@ -88,9 +88,9 @@ impl Crib {
         match refined {
             Ok(arguments) => {
                 let workspace = self.registry().workspace().map(AsRef::as_ref);
-                let texts = tool.commands(&arguments, workspace);
-                let touched = touched(&entry, &arguments, workspace)?;
-                Ok(self.judged(spec, &arguments, &texts, &touched))
+                let look = tool.look(&arguments, workspace);
+                let touched = touched(spec, &arguments, &look, workspace);
+                Ok(self.judged(spec, &arguments, &look.commands, &touched))
             }
             Err(Rejected::Arguments { faults, .. }) => {
                 let all: Vec<String> = faults

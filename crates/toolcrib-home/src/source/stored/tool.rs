@@ -15,7 +15,7 @@ use crate::schema::Fault;
 use crate::secret::SecretStore;
 use crate::source::definition::named_like_secrets;
 use crate::spec::ToolSpec;
-use crate::tool::{ShellText, Tool};
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// Why calls of tools that came in an archive are asked about.
@@ -83,49 +83,40 @@ impl StoredRun {
     }
 }
 
+fn asked_as_imported(own: Approval) -> Approval {
+    match own.verdict {
+        Verdict::Deny => own,
+        Verdict::Allow | Verdict::Ask => Approval {
+            verdict: Verdict::Ask,
+            reason: Some(match &own.reason {
+                Some(reason) => format!("{reason}; {IMPORTED}"),
+                None => IMPORTED.to_owned(),
+            }),
+            ..own
+        },
+    }
+}
+
 impl Tool for StoredRun {
     fn spec(&self) -> Arc<ToolSpec> {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        let own = self.tool.approval(args, workspace);
-        if !self.is_imported {
-            return own;
+    fn look(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Look {
+        let mut look = self.tool.look(args, workspace);
+        if let Some(why) = self.names.as_ref().and_then(Names::clash) {
+            let message = format!("`{}` cannot run here: {why}", self.spec.name);
+            let refusal = ToolError::new(ErrorCode::ToolUnavailable, message);
+            look.refusal = Some(refusal.with_detail("reason", why));
         }
-        match own.verdict {
-            Verdict::Deny => own,
-            Verdict::Allow | Verdict::Ask => Approval {
-                verdict: Verdict::Ask,
-                reason: Some(match &own.reason {
-                    Some(reason) => format!("{reason}; {IMPORTED}"),
-                    None => IMPORTED.to_owned(),
-                }),
-                ..own
-            },
+        match self.is_imported {
+            true => look.map_approval(asked_as_imported),
+            false => look,
         }
-    }
-
-    fn effect(&self, args: &JsonObject) -> Option<String> {
-        self.tool.effect(args)
     }
 
     fn refine(&self, args: JsonObject, edited: bool) -> Result<JsonObject, Vec<Fault>> {
         self.tool.refine(args, edited)
-    }
-
-    fn refusal(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Option<ToolError> {
-        let clash = self.names.as_ref().and_then(Names::clash);
-        clash
-            .map(|why| {
-                let message = format!("`{}` cannot run here: {why}", self.spec.name);
-                ToolError::new(ErrorCode::ToolUnavailable, message).with_detail("reason", why)
-            })
-            .or_else(|| self.tool.refusal(args, workspace))
-    }
-
-    fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {
-        self.tool.commands(args, workspace)
     }
 
     fn pins_files(&self) -> bool {

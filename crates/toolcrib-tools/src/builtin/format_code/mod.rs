@@ -37,7 +37,7 @@ use crate::model::text;
 use crate::process::{Runner, Wall};
 use crate::sandbox::Level;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use apply::Shop;
 use choose::Plan;
@@ -172,7 +172,7 @@ impl Tool for FormatCode {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let word = |name: &str| args.get(name).and_then(|value| value.as_str());
         let what = word("path").map_or_else(
             || "the workspace".to_owned(),
@@ -181,10 +181,11 @@ impl Tool for FormatCode {
         let by = word("formatter").unwrap_or("the formatters of its projects");
         let behind = programs::behind(&self.wall);
         let is_check = args.get("check").is_some_and(|check| check == true);
-        Approval::allow().with_effect(match is_check {
+        let approval = Approval::allow().with_effect(match is_check {
             true => format!("see what {by} would change in {what}, writing nothing; {behind}"),
             false => format!("format {what} with {by}, {behind}"),
-        })
+        });
+        approval.into()
     }
 
     fn call(

@@ -23,7 +23,7 @@ use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How long it may take.
@@ -128,7 +128,7 @@ impl Tool for GitAdd {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let paths = args.get("paths").and_then(|paths| paths.as_array());
         let effect = match paths.map(Vec::as_slice) {
             Some([only]) => {
@@ -138,7 +138,7 @@ impl Tool for GitAdd {
             Some(paths) => format!("stage {} paths", paths.len()),
             None => "stage everything that has changed".to_owned(),
         };
-        Approval::allow().with_effect(effect)
+        Approval::allow().with_effect(effect).into()
     }
 
     fn call(

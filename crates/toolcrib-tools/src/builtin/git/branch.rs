@@ -26,7 +26,7 @@ use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How long it may take, hooks included.
@@ -201,24 +201,12 @@ impl Tool for GitBranch {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        let asked = || -> Option<Approval> {
-            let args: Args = super::super::arguments(args.clone()).ok()?;
-            let name = args.name().ok()?;
-            let shown = text::visible_line(name);
-            Some(match args.action {
-                Action::List => Approval::allow().with_effect("list branches"),
-                Action::Create => {
-                    Approval::allow().with_effect(format!("create the branch `{shown}`"))
-                }
-                Action::Switch => {
-                    Approval::allow().with_effect(format!("switch to the branch `{shown}`"))
-                }
-                Action::Delete => self.question(&args, name, workspace?),
-            })
-        };
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        let git = Arc::clone(&self.git);
         // What cannot work needs nobody's approval: the call will fail and say why.
-        asked().unwrap_or_else(Approval::allow)
+        Look::later(move |args, workspace| {
+            approval(&git, args, workspace).unwrap_or_else(Approval::allow)
+        })
     }
 
     fn call(
@@ -238,6 +226,19 @@ impl Tool for GitBranch {
             }
         })
     }
+}
+
+/// The question; none about what cannot work. Blocks.
+fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Option<Approval> {
+    let args: Args = super::super::arguments(args.clone()).ok()?;
+    let name = args.name().ok()?;
+    let shown = text::visible_line(name);
+    Some(match args.action {
+        Action::List => Approval::allow().with_effect("list branches"),
+        Action::Create => Approval::allow().with_effect(format!("create the branch `{shown}`")),
+        Action::Switch => Approval::allow().with_effect(format!("switch to the branch `{shown}`")),
+        Action::Delete => question(git, &args, name, workspace?),
+    })
 }
 
 impl GitBranch {
@@ -414,71 +415,67 @@ impl GitBranch {
             _ => Err(no_branch(name)),
         }
     }
+}
 
-    /// What is asked before a branch goes.
-    fn question(&self, args: &Args, name: &str, workspace: &Workspace) -> Approval {
-        let reason = "it deletes a branch";
-        let shown = text::visible_line(name);
-        let looked = Repository::find(workspace, args.path.as_deref()).and_then(|repository| {
-            let full = format!("refs/heads/{name}");
-            let words = ["rev-parse", "--verify", "--quiet", full.as_str()];
-            let found = self
-                .git
-                .look(workspace, &self.git.reading(&repository, words), 256)?;
-            if found.exit_code != 0 {
-                return Err(no_branch(name));
-            }
-            let hash = found.line();
-            // Commits that nothing else leads to.
-            let most = format!("--max-count={MAX_COUNTED}");
-            let exclude = format!("--exclude={name}");
-            let words = [
-                "rev-list",
-                &most,
-                &hash,
-                "--not",
-                &exclude,
-                "--branches",
-                "--remotes",
-                "--tags",
-            ];
-            let only = self
-                .git
-                .look(workspace, &self.git.reading(&repository, words), MAX_READ)?;
-            let only = only.checked("rev-list", &repository)?;
-            let only = only
-                .stdout
-                .split(|byte| *byte == b'\n')
-                .count()
-                .saturating_sub(1);
-            Ok((hash, only))
-        });
-        match looked {
-            Ok((hash, only)) => {
-                let lost = match only {
-                    0 => "nothing is lost: other branches have its commits".to_owned(),
-                    1 => "1 commit is on no other branch".to_owned(),
-                    MAX_COUNTED => format!("{MAX_COUNTED} commits or more are on no other branch"),
-                    only => format!("{only} commits are on no other branch"),
-                };
-                let refused = match (only, args.force) {
-                    (1.., false) => ", so git will refuse without `force`",
-                    _ => "",
-                };
-                let short = &hash[..hash.len().min(10)];
-                Approval::ask(reason)
-                    .with_effect(format!(
-                        "delete the branch `{shown}` at {short}; {lost}{refused}"
-                    ))
-                    .with_basis(json!({"hash": hash}))
-            }
-            Err(error) if is_unknown(&error) => Approval::ask(reason)
-                .with_effect(format!(
-                    "delete the branch `{shown}`; what is lost is not known ({error})"
-                ))
-                .with_basis(json!({"unknown": true})),
-            Err(error) => Approval::allow().with_effect(format!("delete nothing: {error}")),
+/// What is asked before a branch goes.
+fn question(git: &Git, args: &Args, name: &str, workspace: &Workspace) -> Approval {
+    let reason = "it deletes a branch";
+    let shown = text::visible_line(name);
+    let looked = Repository::find(workspace, args.path.as_deref()).and_then(|repository| {
+        let full = format!("refs/heads/{name}");
+        let words = ["rev-parse", "--verify", "--quiet", full.as_str()];
+        let found = git.look(workspace, &git.reading(&repository, words), 256)?;
+        if found.exit_code != 0 {
+            return Err(no_branch(name));
         }
+        let hash = found.line();
+        // Commits that nothing else leads to.
+        let most = format!("--max-count={MAX_COUNTED}");
+        let exclude = format!("--exclude={name}");
+        let words = [
+            "rev-list",
+            &most,
+            &hash,
+            "--not",
+            &exclude,
+            "--branches",
+            "--remotes",
+            "--tags",
+        ];
+        let only = git.look(workspace, &git.reading(&repository, words), MAX_READ)?;
+        let only = only.checked("rev-list", &repository)?;
+        let only = only
+            .stdout
+            .split(|byte| *byte == b'\n')
+            .count()
+            .saturating_sub(1);
+        Ok((hash, only))
+    });
+    match looked {
+        Ok((hash, only)) => {
+            let lost = match only {
+                0 => "nothing is lost: other branches have its commits".to_owned(),
+                1 => "1 commit is on no other branch".to_owned(),
+                MAX_COUNTED => format!("{MAX_COUNTED} commits or more are on no other branch"),
+                only => format!("{only} commits are on no other branch"),
+            };
+            let refused = match (only, args.force) {
+                (1.., false) => ", so git will refuse without `force`",
+                _ => "",
+            };
+            let short = &hash[..hash.len().min(10)];
+            Approval::ask(reason)
+                .with_effect(format!(
+                    "delete the branch `{shown}` at {short}; {lost}{refused}"
+                ))
+                .with_basis(json!({"hash": hash}))
+        }
+        Err(error) if is_unknown(&error) => Approval::ask(reason)
+            .with_effect(format!(
+                "delete the branch `{shown}`; what is lost is not known ({error})"
+            ))
+            .with_basis(json!({"unknown": true})),
+        Err(error) => Approval::allow().with_effect(format!("delete nothing: {error}")),
     }
 }
 

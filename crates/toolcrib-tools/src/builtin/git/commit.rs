@@ -25,7 +25,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::sandbox::Stdin;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How long it may take, hooks included.
@@ -128,35 +128,9 @@ impl Tool for GitCommit {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        let Ok(args) = super::super::arguments::<Args>(args.clone()) else {
-            return Approval::allow();
-        };
-        let Some(workspace) = workspace else {
-            return Approval::allow();
-        };
-        let looked = Repository::find(workspace, args.path.as_deref()).and_then(|repository| {
-            check_identity(&self.git, workspace, &repository)?;
-            let staged = Staged::look(&self.git, workspace, &repository, args.paths.as_deref())?;
-            Ok((repository, staged))
-        });
-        match looked {
-            Ok((repository, staged)) => Approval::ask("it records a commit")
-                .with_effect(staged.effect(&args.message, &repository))
-                .with_diff(staged.diff())
-                .with_basis(json!({"digest": staged.digest})),
-            Err(error) if is_unknown(&error) => {
-                let message = text::shorten(&text::visible(&args.message), 1000);
-                Approval::ask("it records a commit")
-                    .with_effect(format!(
-                        "commit what is staged, which is not known ({error}): `{message}`"
-                    ))
-                    .with_basis(json!({"unknown": true}))
-            }
-            // What cannot work needs nobody's approval: the call will fail and say why. Without a basis it commits nothing, should
-            // it work by then.
-            Err(error) => Approval::allow().with_effect(format!("commit nothing: {error}")),
-        }
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        let git = Arc::clone(&self.git);
+        Look::later(move |args, workspace| approval(&git, args, workspace))
     }
 
     fn call(
@@ -211,6 +185,38 @@ impl Tool for GitCommit {
             self.made(&cx, &repository, staged, &args.message, said)
                 .await
         })
+    }
+}
+
+/// Whether a person is asked. Blocks.
+fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    let Ok(args) = super::super::arguments::<Args>(args.clone()) else {
+        return Approval::allow();
+    };
+    let Some(workspace) = workspace else {
+        return Approval::allow();
+    };
+    let looked = Repository::find(workspace, args.path.as_deref()).and_then(|repository| {
+        check_identity(git, workspace, &repository)?;
+        let staged = Staged::look(git, workspace, &repository, args.paths.as_deref())?;
+        Ok((repository, staged))
+    });
+    match looked {
+        Ok((repository, staged)) => Approval::ask("it records a commit")
+            .with_effect(staged.effect(&args.message, &repository))
+            .with_diff(staged.diff())
+            .with_basis(json!({"digest": staged.digest})),
+        Err(error) if is_unknown(&error) => {
+            let message = text::shorten(&text::visible(&args.message), 1000);
+            Approval::ask("it records a commit")
+                .with_effect(format!(
+                    "commit what is staged, which is not known ({error}): `{message}`"
+                ))
+                .with_basis(json!({"unknown": true}))
+        }
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis it commits nothing, should
+        // it work by then.
+        Err(error) => Approval::allow().with_effect(format!("commit nothing: {error}")),
     }
 }
 

@@ -30,7 +30,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::sandbox::Stdin;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
 /// How long it may take.
@@ -164,33 +164,9 @@ impl Tool for GitPush {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        let Ok(args) = super::super::arguments::<Args>(args.clone()) else {
-            return Approval::allow();
-        };
-        let Some(workspace) = workspace else {
-            return Approval::allow();
-        };
-        let looked = Repository::find(workspace, args.path.as_deref()).and_then(|repository| {
-            Outgoing::look(&self.git, workspace, &repository, &args.wanted())
-        });
-        let approval = match looked {
-            Ok(outgoing) => Approval::ask("it sends commits elsewhere")
-                .with_effect(outgoing.effect(workspace))
-                .with_basis(outgoing.basis()),
-            Err(error) if is_unknown(&error) => Approval::ask("it sends commits elsewhere")
-                .with_effect(format!(
-                    "push a branch; what would leave and where to is not known ({error})"
-                ))
-                .with_basis(json!({"unknown": true})),
-            // What cannot work needs nobody's approval: the call will fail and say why. Without a basis nothing leaves, should it
-            // work by then.
-            Err(error) => return Approval::allow().with_effect(format!("push nothing: {error}")),
-        };
-        match args.force {
-            true => approval.every_time(),
-            false => approval,
-        }
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        let git = Arc::clone(&self.git);
+        Look::later(move |args, workspace| approval(&git, args, workspace))
     }
 
     fn call(
@@ -217,6 +193,35 @@ impl Tool for GitPush {
             }
             self.done(&cx, &repository, &outgoing, &pushed, refs).await
         })
+    }
+}
+
+/// Whether a person is asked. Blocks.
+fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    let Ok(args) = super::super::arguments::<Args>(args.clone()) else {
+        return Approval::allow();
+    };
+    let Some(workspace) = workspace else {
+        return Approval::allow();
+    };
+    let looked = Repository::find(workspace, args.path.as_deref())
+        .and_then(|repository| Outgoing::look(git, workspace, &repository, &args.wanted()));
+    let approval = match looked {
+        Ok(outgoing) => Approval::ask("it sends commits elsewhere")
+            .with_effect(outgoing.effect(workspace))
+            .with_basis(outgoing.basis()),
+        Err(error) if is_unknown(&error) => Approval::ask("it sends commits elsewhere")
+            .with_effect(format!(
+                "push a branch; what would leave and where to is not known ({error})"
+            ))
+            .with_basis(json!({"unknown": true})),
+        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis nothing leaves, should it
+        // work by then.
+        Err(error) => return Approval::allow().with_effect(format!("push nothing: {error}")),
+    };
+    match args.force {
+        true => approval.every_time(),
+        false => approval,
     }
 }
 

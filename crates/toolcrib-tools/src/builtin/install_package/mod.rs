@@ -43,7 +43,7 @@ use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
 use crate::process::{Run, Runner};
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use job::{Job, Printed};
 use manager::{Manager, Step};
@@ -69,7 +69,7 @@ pub(super) fn tools(_sandbox: &SandboxSettings, runner: &Arc<Runner>) -> Family 
 struct InstallPackage {
     spec: Arc<ToolSpec>,
     runner: Arc<Runner>,
-    operator: Box<dyn Fn() -> Operator + Send + Sync>,
+    operator: Arc<dyn Fn() -> Operator + Send + Sync>,
 }
 
 impl InstallPackage {
@@ -77,7 +77,7 @@ impl InstallPackage {
         InstallPackage {
             spec: Arc::new(spec()),
             runner,
-            operator: Box::new(operator),
+            operator: Arc::new(operator),
         }
     }
 }
@@ -189,9 +189,11 @@ impl Tool for InstallPackage {
         self.spec.clone()
     }
 
-    fn refusal(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Option<ToolError> {
-        let args: Args = super::arguments(args.clone()).ok()?;
-        args.packages.iter().find_map(|text| {
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        let Ok(args) = super::arguments::<Args>(args.clone()) else {
+            return Look::allow();
+        };
+        let refusal = args.packages.iter().find_map(|text| {
             let managers = match args.manager {
                 Some(manager) => vec![manager],
                 None => Manager::ALL.to_vec(),
@@ -202,20 +204,20 @@ impl Tool for InstallPackage {
                 reasons.push(Package::read(manager, text).err()?);
             }
             Some(package::refusal(text, reasons.first()?))
-        })
-    }
-
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis it installs nothing, should it
-        // work by then.
-        let asked = || -> Option<Approval> {
-            let args: Args = super::arguments(args.clone()).ok()?;
-            let workspace = workspace?;
-            let plan = Plan::of(workspace, &args, &(self.operator)()).ok()?;
-            self.check_hosts(&plan).ok()?;
-            Some(plan.approval(workspace))
-        };
-        asked().unwrap_or_else(Approval::allow)
+        });
+        let (runner, operator) = (Arc::clone(&self.runner), Arc::clone(&self.operator));
+        let look = Look::later(move |_, workspace| {
+            // What cannot work needs nobody's approval: the call will fail and say why. Without a basis it installs nothing, should it
+            // work by then.
+            let asked = || -> Option<Approval> {
+                let workspace = workspace?;
+                let plan = Plan::of(workspace, &args, &operator()).ok()?;
+                check_hosts(&runner, &plan).ok()?;
+                Some(plan.approval(workspace))
+            };
+            asked().unwrap_or_else(Approval::allow)
+        });
+        look.with_refusal(refusal)
     }
 
     fn call(
@@ -231,7 +233,7 @@ impl Tool for InstallPackage {
             let plan = cx
                 .blocking(move || Plan::of(&seen, &args, &operator))
                 .await?;
-            self.check_hosts(&plan)?;
+            check_hosts(&self.runner, &plan)?;
             if cx.basis() != Some(&plan.basis()) {
                 return Err(ToolError::new(
                     ErrorCode::Conflict,
@@ -257,28 +259,28 @@ impl Tool for InstallPackage {
     }
 }
 
-impl InstallPackage {
-    /// Refuses a registry that no program reaches, whoever agrees: one on this machine that the setting `allowedHosts` does not name.
-    fn check_hosts(&self, plan: &Plan) -> Result<(), ToolError> {
-        let hosts = &plan.registry.hosts;
-        let egress = match self.runner.egress() {
-            Some(egress) => egress,
-            None if hosts.is_empty() => return Ok(()),
-            None => return Err(crate::process::no_egress()),
-        };
-        for host in hosts {
-            let (_, target) = Target::parse(&format!("http://{host}/"))?;
-            if let Standing::Refused(refusal) = egress.standing(&target) {
-                let error = ToolError::from(EgressError::Refused(refusal));
-                return Err(error.preceded_by(&format!(
-                    "the registry of {} cannot be reached: ",
-                    plan.manager.name()
-                )));
-            }
+/// Refuses a registry that no program reaches, whoever agrees: one on this machine that the setting `allowedHosts` does not name.
+fn check_hosts(runner: &Runner, plan: &Plan) -> Result<(), ToolError> {
+    let hosts = &plan.registry.hosts;
+    let egress = match runner.egress() {
+        Some(egress) => egress,
+        None if hosts.is_empty() => return Ok(()),
+        None => return Err(crate::process::no_egress()),
+    };
+    for host in hosts {
+        let (_, target) = Target::parse(&format!("http://{host}/"))?;
+        if let Standing::Refused(refusal) = egress.standing(&target) {
+            let error = ToolError::from(EgressError::Refused(refusal));
+            return Err(error.preceded_by(&format!(
+                "the registry of {} cannot be reached: ",
+                plan.manager.name()
+            )));
         }
-        Ok(())
     }
+    Ok(())
+}
 
+impl InstallPackage {
     /// Runs the steps of a job, one after the other.
     async fn run(&self, cx: &CallContext, job: &Job) -> Result<Printed, ToolError> {
         let steps = job.take_steps();

@@ -37,7 +37,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::text;
 use crate::secret::SecretStore;
 use crate::spec::{Role, ToolSpec, Traits};
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use arguments::{Args, MAX_ROWS, Meant, Mode};
 use keyword::Dialect;
@@ -58,7 +58,7 @@ pub(super) fn tools(
 ) -> Family {
     let tool = QueryDatabase {
         spec: Arc::new(spec(&databases)),
-        databases,
+        databases: Arc::new(databases),
         secrets: secrets.cloned(),
         egress: egress.clone(),
     };
@@ -67,7 +67,7 @@ pub(super) fn tools(
 
 struct QueryDatabase {
     spec: Arc<ToolSpec>,
-    databases: DatabaseSettings,
+    databases: Arc<DatabaseSettings>,
     secrets: Option<SecretStore>,
     egress: Egress,
 }
@@ -180,71 +180,25 @@ impl Tool for QueryDatabase {
         self.spec.clone()
     }
 
-    fn refusal(&self, args: &JsonObject, _: Option<&Workspace>) -> Option<ToolError> {
-        let refused = || -> Result<(), ToolError> {
-            let args: Args = super::arguments(args.clone())?;
-            let meant = args.meant(&self.databases)?;
-            keyword::refuse(&args.sql, meant.dialect())?;
-            args.check(&meant)
+    fn look(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        let read = super::arguments::<Args>(args.clone())
+            .and_then(|args| Ok((args.meant(&self.databases)?, args)));
+        let (meant, args) = match read {
+            Ok(read) => read,
+            Err(refusal) => return Look::allow().with_refusal(refusal),
         };
-        refused().err()
-    }
-
-    fn writes(&self, args: &JsonObject) -> Vec<String> {
-        let writes = || {
-            let args: Args = super::arguments(args.clone()).ok()?;
-            match args.meant(&self.databases).ok()? {
-                Meant::File(path) if args.mode(Dialect::Sqlite) == Mode::Write => Some(path),
-                Meant::File(_) | Meant::Server { .. } => None,
-            }
+        let refusal = keyword::refuse(&args.sql, meant.dialect()).and_then(|()| args.check(&meant));
+        let writes = match meant {
+            Meant::File(path) if args.mode(Dialect::Sqlite) == Mode::Write => vec![path],
+            Meant::File(_) | Meant::Server { .. } => Vec::new(),
         };
-        writes().into_iter().collect()
-    }
-
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        // What cannot work needs nobody's approval: the call fails and says why. Without a basis it writes nothing.
-        let asked = || -> Result<Approval, ToolError> {
-            let args: Args = super::arguments(args.clone())?;
-            let meant = args.meant(&self.databases)?;
-            if args.mode(meant.dialect()) == Mode::Read {
-                return Ok(Approval::allow()
-                    .with_effect(format!("read from {meant}: {}", shown(&args.sql))));
-            }
-            let (what, basis) = match &meant {
-                Meant::File(path) => {
-                    let workspace = workspace.ok_or_else(sqlite::no_workspace)?;
-                    let file = sqlite::Place::find(workspace, path)?;
-                    let what = match file.is_there() {
-                        true => format!("run SQL that writes to {meant}, in one transaction"),
-                        false if args.create => {
-                            format!(
-                                "make the database {meant} and run SQL that writes to it, in one transaction"
-                            )
-                        }
-                        false => return Err(file.missing(path)),
-                    };
-                    (what, file.basis())
-                }
-                Meant::Server { database, .. } => (
-                    format!(
-                        "run SQL that writes to {meant} on {}, in one transaction",
-                        database.target()
-                    ),
-                    json!({"server": database.address()}),
-                ),
-            };
-            let values = match &args.params {
-                Some(_) => ", with the values in `params`",
-                None => "",
-            };
-            Ok(Approval::ask(match args.write {
-                Some(_) => "it writes to a database",
-                None => "it writes to a database, or does not begin like a statement that reads",
-            })
-            .with_effect(format!("{what}{values}: {}", shown(&args.sql)))
-            .with_basis(basis))
-        };
-        asked().unwrap_or_else(|_| Approval::allow())
+        let databases = Arc::clone(&self.databases);
+        let mut look = Look::later(move |_, workspace| {
+            // What cannot work needs nobody's approval: the call fails and says why. Without a basis it writes nothing.
+            approval(&args, &databases, workspace).unwrap_or_else(|_| Approval::allow())
+        });
+        look.writes = writes;
+        look.with_refusal(refusal.err())
     }
 
     fn call(
@@ -285,6 +239,53 @@ impl Tool for QueryDatabase {
             }
         })
     }
+}
+
+/// Whether a person is asked. Blocks.
+fn approval(
+    args: &Args,
+    databases: &DatabaseSettings,
+    workspace: Option<&Workspace>,
+) -> Result<Approval, ToolError> {
+    let meant = args.meant(databases)?;
+    if args.mode(meant.dialect()) == Mode::Read {
+        return Ok(
+            Approval::allow().with_effect(format!("read from {meant}: {}", shown(&args.sql)))
+        );
+    }
+    let (what, basis) = match &meant {
+        Meant::File(path) => {
+            let workspace = workspace.ok_or_else(sqlite::no_workspace)?;
+            let file = sqlite::Place::find(workspace, path)?;
+            let what = match file.is_there() {
+                true => format!("run SQL that writes to {meant}, in one transaction"),
+                false if args.create => {
+                    format!(
+                        "make the database {meant} and run SQL that writes to it, in one transaction"
+                    )
+                }
+                false => return Err(file.missing(path)),
+            };
+            (what, file.basis())
+        }
+        Meant::Server { database, .. } => (
+            format!(
+                "run SQL that writes to {meant} on {}, in one transaction",
+                database.target()
+            ),
+            json!({"server": database.address()}),
+        ),
+    };
+    let values = match &args.params {
+        Some(_) => ", with the values in `params`",
+        None => "",
+    };
+    Ok(Approval::ask(match args.write {
+        Some(_) => "it writes to a database",
+        None => "it writes to a database, or does not begin like a statement that reads",
+    })
+    .with_effect(format!("{what}{values}: {}", shown(&args.sql)))
+    .with_basis(basis))
 }
 
 impl QueryDatabase {

@@ -46,7 +46,7 @@ use crate::model::outcome::ToolOutput;
 use crate::process::{CallTemp, Reachable, Run, Runner, Wall};
 use crate::sandbox::Level;
 use crate::spec::ToolSpec;
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use choose::{Choice, TestRunner, choose};
 use command::{Asked, Planned, plan};
@@ -135,19 +135,8 @@ impl Tool for RunTests {
         self.spec.clone()
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
-        let chosen = || -> Option<String> {
-            let args = Args::read(args.clone()).ok()?;
-            let workspace = workspace?;
-            let path = workspace.path(&args.path).ok()?;
-            let choice = choose(workspace, &path, args.runner).ok()?;
-            let root = &choice.project.root;
-            Some(format!("of `{root}` with {}", choice.runner.name()))
-        };
-        let of = chosen().unwrap_or_else(|| "of a project".to_owned());
-        Approval::allow().with_effect(format!(
-            "run the tests {of} in the sandbox, with a loopback of their own and no other network"
-        ))
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        Look::later(approval)
     }
 
     fn call(
@@ -166,6 +155,22 @@ impl Tool for RunTests {
             self.run(&cx, workspace, ready, timeout).await
         })
     }
+}
+
+/// Whether a person is asked. Blocks.
+fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    let chosen = || -> Option<String> {
+        let args = Args::read(args.clone()).ok()?;
+        let workspace = workspace?;
+        let path = workspace.path(&args.path).ok()?;
+        let choice = choose(workspace, &path, args.runner).ok()?;
+        let root = &choice.project.root;
+        Some(format!("of `{root}` with {}", choice.runner.name()))
+    };
+    let of = chosen().unwrap_or_else(|| "of a project".to_owned());
+    Approval::allow().with_effect(format!(
+        "run the tests {of} in the sandbox, with a loopback of their own and no other network"
+    ))
 }
 
 impl RunTests {

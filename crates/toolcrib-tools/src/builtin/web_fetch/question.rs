@@ -13,45 +13,39 @@ use crate::model::JsonObject;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::model::text;
+use crate::tool::Look;
 
 /// How much of a path and of a query is shown.
 const MAX_SHOWN: usize = 300;
 
-/// Why a request can never go, whoever agrees.
-pub(super) fn refusal(egress: &Egress, args: &JsonObject) -> Option<ToolError> {
-    let url = args.get("url").and_then(Value::as_str)?;
-    let target = match Target::parse(url) {
-        Ok((_, target)) => target,
-        Err(error) => return Some(error.into()),
+/// Whether a request can ever go, and whether a person is asked.
+pub(super) fn look(egress: &Egress, args: &JsonObject) -> Look {
+    // What makes no sense is refused; should it come further all the same, nobody can agree to it.
+    let senseless = || Look::from(Approval::deny("the URL is none that can be asked"));
+    let Some(url) = args.get("url").and_then(Value::as_str) else {
+        return senseless();
     };
-    match egress.standing(&target) {
-        Standing::Refused(refusal) => Some(EgressError::Refused(refusal).into()),
-        Standing::Listed | Standing::Unlisted => None,
+    let (url, target) = match Target::parse(url) {
+        Ok(parsed) => parsed,
+        Err(error) => return senseless().with_refusal(ToolError::from(error)),
+    };
+    let standing = egress.standing(&target);
+    if let Standing::Refused(refusal) = standing {
+        let denied = Look::from(Approval::deny(refusal.message.clone()));
+        return denied.with_refusal(ToolError::from(EgressError::Refused(refusal)));
     }
-}
-
-/// Whether a person is asked.
-pub(super) fn approval(egress: &Egress, args: &JsonObject) -> Approval {
-    let read = || -> Option<(Args, url::Url, Target)> {
-        let args = Args::read(args).ok()?;
-        let (url, target) = Target::parse(&args.url).ok()?;
-        Some((args, url, target))
+    let Ok(args) = Args::read(args) else {
+        return senseless();
     };
-    // What makes no sense was refused before; should it come here all the same, nobody can agree to it.
-    let Some((args, url, target)) = read() else {
-        return Approval::deny("the URL is none that can be asked");
-    };
-    let effect = effect(&args, &url, &target);
-    match egress.standing(&target) {
-        Standing::Listed => Approval::allow().with_effect(effect),
+    let approval = match standing {
         Standing::Unlisted => Approval::ask(format!(
             "`{}` is not one of `allowedHosts`",
             text::shorten(&Origin::from(&target).authority(), 300)
         ))
-        .with_effect(effect)
         .with_basis(json!({"origin": Origin::from(&target)})),
-        Standing::Refused(refusal) => Approval::deny(refusal.message),
-    }
+        Standing::Listed | Standing::Refused(_) => Approval::allow(),
+    };
+    approval.with_effect(effect(&args, &url, &target)).into()
 }
 
 /// Which targets the request may go to: those of the setting, and the one that was agreed to.

@@ -47,7 +47,7 @@ use crate::process::Runner;
 use crate::schema::Fault;
 use crate::secret::SecretStore;
 use crate::spec::ToolSpec;
-use crate::tool::{ShellText, Tool};
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use alias::Alias;
 use arguments::Checks;
@@ -290,12 +290,13 @@ impl Tool for CommandTool {
         Arc::clone(&self.spec)
     }
 
-    fn approval(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
+    fn look(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Look {
         if self.alias.is_some() {
             // The call of the base is asked about, not this one.
-            return Approval::allow().with_effect(format!("call `{}`", self.spec.name));
+            let effect = format!("call `{}`", self.spec.name);
+            return Approval::allow().with_effect(effect).into();
         }
-        question::approval(
+        question::look(
             &self.definition,
             &self.settings,
             self.spec.effects,
@@ -309,23 +310,6 @@ impl Tool for CommandTool {
             return Ok(args);
         }
         arguments::refine(&self.definition, &self.checks, args, edited)
-    }
-
-    fn refusal(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Option<ToolError> {
-        if self.alias.is_some() {
-            return None;
-        }
-        let values = surroundings::judged_values(&self.definition, args, workspace);
-        let reach = reach::Reach::of(&self.definition, &values, workspace);
-        reach::own_data_refusal(&self.definition, &self.settings, &reach, workspace)
-            .or_else(|| hosts::refusal(&self.definition, &self.settings, &reach.hosts))
-    }
-
-    fn commands(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Vec<ShellText> {
-        if self.alias.is_some() {
-            return Vec::new();
-        }
-        question::commands(&self.definition, args, workspace)
     }
 
     fn pins_files(&self) -> bool {

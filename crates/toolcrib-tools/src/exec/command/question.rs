@@ -1,5 +1,8 @@
 //! What a person is asked about a call, and what the rules read of it.
 
+use std::sync::Arc;
+
+use super::hosts;
 use super::programs::{self, Role, Used};
 use super::reach::{self, Reach};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
@@ -10,21 +13,39 @@ use crate::model::effects::{Approval, Effects};
 use crate::model::text;
 use crate::sandbox::Level;
 use crate::template::{Form, Values};
-use crate::tool::ShellText;
+use crate::tool::{Look, ShellText};
 use crate::workspace::Workspace;
 
-/// Whether a person has to agree. Everything that makes a tool ask makes it ask every time.
-pub(super) fn approval(
-    definition: &Definition,
-    settings: &CommandSettings,
+/// Everything that is said of a call before it runs, by one reading of its values and of where they lead.
+pub(super) fn look(
+    definition: &Arc<Definition>,
+    settings: &Arc<CommandSettings>,
     effects: Effects,
     args: &JsonObject,
     workspace: Option<&Workspace>,
-) -> Approval {
+) -> Look {
     let values = judged_values(definition, args, workspace);
     let reach = Reach::of(definition, &values, workspace);
-    let effect = effect(definition, &values, &reach);
-    let mut reasons = reasons(definition, effects, &reach);
+    let refusal = reach::own_data_refusal(definition, settings, &reach, workspace)
+        .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
+    let commands = commands(definition, &values, workspace);
+    let (definition, settings) = (Arc::clone(definition), Arc::clone(settings));
+    let mut look =
+        Look::later(move |_, _| approval(&definition, &settings, effects, &values, &reach));
+    look.commands = commands;
+    look.with_refusal(refusal)
+}
+
+/// Whether a person has to agree. Everything that makes a tool ask makes it ask every time.
+fn approval(
+    definition: &Definition,
+    settings: &CommandSettings,
+    effects: Effects,
+    values: &Values,
+    reach: &Reach,
+) -> Approval {
+    let effect = effect(definition, values, reach);
+    let mut reasons = reasons(definition, effects, reach);
     if reasons.is_empty() {
         return Approval::allow()
             .with_effect(effect)
@@ -183,20 +204,19 @@ fn behind(definition: &Definition, reach: &Reach) -> String {
 }
 
 /// Every command that the call may run, for the rules.
-pub(super) fn commands(
+fn commands(
     definition: &Definition,
-    args: &JsonObject,
+    values: &Values,
     workspace: Option<&Workspace>,
 ) -> Vec<ShellText> {
-    let values = judged_values(definition, args, workspace);
-    let directory = judged_directory(definition, &values, workspace);
-    let input = definition.input.as_ref().map(|input| input.render(&values));
+    let directory = judged_directory(definition, values, workspace);
+    let input = definition.input.as_ref().map(|input| input.render(values));
     let variables = &definition.environment.variables;
     let path = variables.iter().find(|(name, _)| *name == "PATH");
-    let path = path.map(|(_, path)| path.render(&values));
+    let path = path.map(|(_, path)| path.render(values));
     let text = |used: Used<'_>| {
         Some(ShellText {
-            text: used.program.code.judged(&values)?,
+            text: used.program.code.judged(values)?,
             directory: directory.clone(),
             own: vec![TEMP_SHOWN.into()],
             path: path.clone(),

@@ -32,7 +32,7 @@ use crate::call::context::CallContext;
 use crate::egress::{Egress, MAX_URL};
 use crate::manifest::HttpDefinition;
 use crate::model::JsonObject;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{Limits, as_millis};
 use crate::model::names::Slug;
@@ -40,7 +40,7 @@ use crate::model::outcome::ToolOutput;
 use crate::schema::Fault;
 use crate::secret::{Asker, SecretStore};
 use crate::spec::ToolSpec;
-use crate::tool::Tool;
+use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use build::{Draft, too_long};
 use retry::Jitter;
@@ -159,16 +159,8 @@ impl Tool for HttpTool {
         }
     }
 
-    fn refusal(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Option<ToolError> {
-        question::refusal(self)
-    }
-
-    fn approval(&self, args: &JsonObject, _workspace: Option<&Workspace>) -> Approval {
-        question::approval(self, args)
-    }
-
-    fn effect(&self, args: &JsonObject) -> Option<String> {
-        Some(question::effect(self, args))
+    fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
+        question::look(self)
     }
 
     fn call(

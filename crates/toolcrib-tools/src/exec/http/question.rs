@@ -1,5 +1,7 @@
 //! What a person is asked about a call, and why a call can never be made.
 
+use std::sync::Arc;
+
 use super::HttpTool;
 use super::build::Draft;
 use super::values::Shown;
@@ -10,6 +12,8 @@ use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretName;
+use crate::spec::ToolSpec;
+use crate::tool::Look;
 
 /// How much of a request a person is shown.
 const MAX_SHOWN: usize = 4000;
@@ -17,13 +21,19 @@ const MAX_SHOWN: usize = 4000;
 /// Why a tool without a tag asks.
 const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
 
+/// What is said of a call before anything is sent. What it would send is put into words only for a person to read.
+pub(super) fn look(tool: &HttpTool) -> Look {
+    let (definition, spec) = (Arc::clone(&tool.definition), Arc::clone(&tool.spec));
+    Look::from(approval(tool))
+        .with_refusal(refusal(tool))
+        .with_effect(move |args| effect(&definition, &spec, args))
+}
+
 /// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
-pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
+fn approval(tool: &HttpTool) -> Approval {
     if !tool.spec.effects.is_unknown() {
-        // What it would send is put into words when somebody wants to know.
         return Approval::allow();
     }
-    let effect = effect(tool, args);
     let reason = match missing_secrets(tool) {
         missing if missing.is_empty() => UNTAGGED.to_owned(),
         missing => format!(
@@ -31,7 +41,7 @@ pub(super) fn approval(tool: &HttpTool, args: &JsonObject) -> Approval {
             missing.join("`, `")
         ),
     };
-    Approval::ask(reason).every_time().with_effect(effect)
+    Approval::ask(reason).every_time()
 }
 
 /// Secrets that the tool needs and nobody has set, by name; nobody should decide about a call that cannot be made.
@@ -72,7 +82,7 @@ pub(super) fn urls(definition: &HttpDefinition) -> Vec<String> {
 }
 
 /// Why the call can never be made: a host that the setting does not name, an address that nothing reaches.
-pub(super) fn refusal(tool: &HttpTool) -> Option<ToolError> {
+fn refusal(tool: &HttpTool) -> Option<ToolError> {
     let egress = &tool.settings.egress;
     tool.definition
         .targets()
@@ -101,11 +111,11 @@ fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
 }
 
 /// What the call would send, in words.
-pub(super) fn effect(tool: &HttpTool, args: &JsonObject) -> String {
-    let requests = &tool.definition.requests;
-    let masked = tool.spec.input_schema.masked(args, &tool.spec.synonyms);
+fn effect(definition: &HttpDefinition, spec: &ToolSpec, args: &JsonObject) -> String {
+    let requests = &definition.requests;
+    let masked = spec.input_schema.masked(args, &spec.synonyms);
     let mut shown = Shown {
-        definition: &tool.definition,
+        definition,
         args,
         masked: &masked,
     };

@@ -77,7 +77,7 @@ fn whatever_is_dangerous_asks_every_time_and_says_why() {
         let tool = scene.make(&yaml).unwrap();
         let args = json!({"X": "x"}).as_object().unwrap().clone();
         let workspace = scene.registry().workspace().map(AsRef::as_ref);
-        let approval = tool.approval(&args, workspace);
+        let approval = tool.look(&args, workspace).into_approval(&args, workspace);
         assert_eq!(approval.verdict, Verdict::Ask, "{more}");
         assert!(approval.every_time, "{more}");
         let said = approval.reason.unwrap();
@@ -106,7 +106,9 @@ security: {required-permissions: ['filesystem:write:{DIRECTORY}', 'filesystem:re
     let workspace = scene.registry().workspace().map(AsRef::as_ref);
     let verdict = |directory: &str| {
         let args = json!({"DIRECTORY": directory}).as_object().unwrap().clone();
-        tool.approval(&args, workspace).verdict
+        tool.look(&args, workspace)
+            .into_approval(&args, workspace)
+            .verdict
     };
     let inside = scene.path().canonicalize().unwrap().join("new/deep");
     assert_eq!(verdict("sub"), Verdict::Allow);
