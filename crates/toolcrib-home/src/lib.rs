@@ -44,4 +44,4 @@ use toolcrib_core::{answer, call, pipeline, registry, tool, wire, workspace};
 use toolcrib_lang::{definition, manifest, rules, shell, table};
 use toolcrib_model as model;
 use toolcrib_model::{schema, spec};
-use toolcrib_tools::{builtin, egress, exec, held, process, sandbox, secret, storage};
+use toolcrib_tools::{builtin, egress, exec, held, oauth, process, sandbox, secret, storage};

@@ -171,8 +171,8 @@ impl Reading {
         paid.map_err(|_| {
             self.failed_at(at);
             E::custom(format_args!(
-                "the values would take more than {} MB of memory",
-                MAX_MEMORY >> 20
+                "the values would take more than {} of memory",
+                crate::text::size(MAX_MEMORY)
             ))
         })
     }

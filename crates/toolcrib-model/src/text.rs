@@ -1,8 +1,12 @@
-//! Text from outside, made safe to show a person, and the nearest right word to a wrong one.
+//! Text from outside, made safe to show a person, the nearest right word to a wrong one, and sizes in words.
 
 use std::fmt::Write as _;
 
 pub use super::hidden::{hides_something, is_hidden};
+
+const KB: u64 = 1024;
+const MB: u64 = 1024 * KB;
+const GB: u64 = 1024 * MB;
 
 /// Escapes what a reader would not see or what could attack a terminal: the [hidden](super::hidden::hidden) characters of a
 /// text. Everything else stays as it is.
@@ -139,6 +143,40 @@ pub fn left_out(bytes: u64) -> String {
     format!("\n[toolcrib {}: {bytes} bytes left out]\n", &number[12..])
 }
 
+/// A size as a person reads it: `1.5 MB`. Units are of 1024; a tenth is shown below ten of a unit, and what is beyond it is cut off.
+pub fn size(bytes: u64) -> String {
+    let (unit, name) = match bytes {
+        1 => return "1 byte".to_owned(),
+        0..KB => return format!("{bytes} bytes"),
+        KB..MB => (KB, "KB"),
+        MB..GB => (MB, "MB"),
+        GB.. => (GB, "GB"),
+    };
+    let tenths = bytes.saturating_mul(10) / unit;
+    match (tenths / 10, tenths % 10) {
+        (whole @ 0..10, tenth @ 1..) => format!("{whole}.{tenth} {name}"),
+        (whole, _) => format!("{whole} {name}"),
+    }
+}
+
+/// Reads a size as a person writes it: `512MB`, `2G`, `64 KiB`; a bare number is bytes. Units are of 1024. A size that no number can
+/// hold is the largest there is.
+pub fn read_size(text: &str) -> Option<u64> {
+    let unit_at = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit_at);
+    let unit = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" | "kib" => KB,
+        "m" | "mb" | "mib" => MB,
+        "g" | "gb" | "gib" => GB,
+        "t" | "tb" | "tib" => 1024 * GB,
+        _ => return None,
+    };
+    Some(number.parse::<u64>().ok()?.saturating_mul(unit))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,5 +222,47 @@ mod tests {
     fn shorten_never_splits_a_character() {
         assert_eq!(shorten("天気天気", 4), "天…");
         assert_eq!(shorten("abc", 4), "abc");
+    }
+
+    #[test]
+    fn sizes_are_said_in_few_digits() {
+        for (bytes, words) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (1023, "1023 bytes"),
+            (1024, "1 KB"),
+            (1536, "1.5 KB"),
+            (49_300, "48 KB"),
+            (MB, "1 MB"),
+            (10_240_000, "9.7 MB"),
+            (10 << 30, "10 GB"),
+        ] {
+            assert_eq!(size(bytes), words);
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_units() {
+        for (text, bytes) in [
+            ("512MB", 512 << 20),
+            ("2G", 2 << 30),
+            ("64k", 64 << 10),
+            ("1 GiB", 1 << 30),
+            ("1024", 1024),
+            ("0", 0),
+            ("99999999999T", u64::MAX),
+        ] {
+            assert_eq!(read_size(text), Some(bytes), "{text}");
+        }
+        for text in [
+            "",
+            "MB",
+            "-1",
+            "1.5GB",
+            "12 parsecs",
+            "99999999999999999999",
+        ] {
+            assert_eq!(read_size(text), None, "{text}");
+        }
     }
 }

@@ -4,6 +4,8 @@ pub mod builtin;
 pub mod egress;
 pub mod exec;
 pub mod held;
+#[doc(hidden)]
+pub mod oauth;
 pub mod process;
 pub mod sandbox;
 pub mod secret;

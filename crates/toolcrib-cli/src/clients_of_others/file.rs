@@ -16,6 +16,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
+use toolcrib::model::text::size;
 
 /// The largest file that is read. Claude Code keeps histories in its own, of some megabytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -365,9 +366,9 @@ fn read_text(file: File) -> Result<(String, u32), String> {
         return Err("it belongs to another user".to_owned());
     }
     if known.len() > MAX_BYTES {
-        let size = known.len() / 1024 / 1024;
+        let size = size(known.len());
         return Err(format!(
-            "it has {size} MB, which is more than settings have (16 MB)"
+            "it has {size}, which is more than settings have (16 MB)"
         ));
     }
     let mut bytes = Vec::new();

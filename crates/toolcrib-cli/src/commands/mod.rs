@@ -341,30 +341,6 @@ fn caller_word(caller: &Caller) -> String {
 fn in_words(timeout: Duration, max_output_bytes: u64) -> String {
     format!(
         "{timeout:?} to run, {} a text",
-        bytes_in_words(max_output_bytes)
+        text::size(max_output_bytes)
     )
-}
-
-fn bytes_in_words(bytes: u64) -> String {
-    const KB: f64 = 1024.0;
-    #[expect(clippy::cast_precision_loss, reason = "shown to one decimal")]
-    let size = bytes as f64;
-    let (size, unit) = match size {
-        size if size >= KB * KB => (size / KB / KB, "MB"),
-        size if size >= KB => (size / KB, "KB"),
-        size => (size, "bytes"),
-    };
-    let rounded = (size * 10.0).round() / 10.0;
-    format!("{rounded} {unit}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_read_in_units() {
-        let all = [1, 1024, 1_048_576, 10_240_000, 10_485_760].map(bytes_in_words);
-        assert_eq!(all, ["1 bytes", "1 KB", "1 MB", "9.8 MB", "10 MB"]);
-    }
 }

@@ -142,8 +142,8 @@ impl Content {
 pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<Content> {
     let read = |file: &ToRead| {
         if file.is_too_much {
-            let limit = MAX_TOTAL / 1024 / 1024;
-            let why = format!("the files before it in its directory have {limit} MB together");
+            let limit = text::size(MAX_TOTAL);
+            let why = format!("the files before it in its directory have {limit} together");
             return Content::Unreadable(why);
         }
         Content::of(dir.read(&file.name), &file.name, place.scope)

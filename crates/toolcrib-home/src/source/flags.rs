@@ -126,12 +126,11 @@ impl FlagStore {
 
     /// When they were last written. What stands in the place of their directory counts, too.
     pub(super) fn stamp(&self) -> Option<Stamp> {
-        let stat = match rustix::fs::stat(self.path()) {
-            Ok(stat) => stat,
-            Err(_) if self.directory().is_dir() => return None,
-            Err(_) => rustix::fs::lstat(self.directory()).ok()?,
-        };
-        Some(Stamp::of(&stat))
+        let directory = self.directory();
+        Stamp::at(&self.path()).or_else(|| match directory.is_dir() {
+            true => None,
+            false => Stamp::of_entry(&directory),
+        })
     }
 
     /// Where they are.

@@ -67,7 +67,7 @@ use crate::model::reference::ToolRef;
 use crate::registry::{Follow, Registry};
 use crate::secret::{SecretEntry, SecretStore};
 use crate::spec::ToolSpec;
-use crate::storage::Stamp;
+use crate::storage::{Followed, Stamp, Stamps};
 use crate::store::Look as StoreLook;
 use crate::upstream::UpstreamTable;
 use crate::workspace::Workspace;
@@ -151,12 +151,10 @@ pub(crate) struct Sources {
 /// What was found last.
 #[derive(Default)]
 struct State {
-    is_loaded: bool,
     dirs: Vec<KnownDir>,
     made: HashMap<FileId, Made>,
-    pins_stamp: Option<Stamp>,
-    flags_stamp: Option<Stamp>,
-    secrets_stamp: Option<Stamp>,
+    /// Pins, flags and secrets, as far as they were read.
+    read: Followed<(), 3>,
     /// How often the store of secrets had found others.
     secrets: u64,
     /// Which tools the program had, and the store as far as it matters.
@@ -166,9 +164,8 @@ struct State {
 /// What is there now.
 struct Look {
     dirs: Vec<Surveyed>,
-    pins_stamp: Option<Stamp>,
-    flags_stamp: Option<Stamp>,
-    secrets_stamp: Option<Stamp>,
+    /// Of pins, flags and secrets.
+    stamps: Stamps<3>,
     secrets: u64,
     changes: u64,
     now: SystemTime,
@@ -266,12 +263,6 @@ impl Sources {
         Some(!flags.disables_bundle(bundle, self.workspace_path()))
     }
 
-    /// When a secret came or went: each is a file of its own.
-    fn secrets_stamp(&self) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.options.secrets.directory()).ok()?;
-        Some(Stamp::of(&stat))
-    }
-
     /// The secrets that are kept. Where they cannot be read no tool gets one, so there is nothing to keep apart.
     fn kept_secrets(&self) -> Vec<SecretEntry> {
         self.options.secrets.list().unwrap_or_default()
@@ -299,12 +290,14 @@ impl Sources {
             dirs: pairs
                 .map(|(place, known)| survey::survey(place, workspace, known, now))
                 .collect(),
-            pins_stamp: self
-                .workspace_path()
-                .and_then(|workspace| self.pins.stamp(workspace)),
-            flags_stamp: self.flags.stamp(),
+            stamps: Stamps::new([
+                self.workspace_path()
+                    .and_then(|workspace| self.pins.stamp(workspace)),
+                self.flags.stamp(),
+                // A secret that came or went: each is a file of its own.
+                Stamp::at(self.options.secrets.directory()),
+            ]),
             secrets: self.options.secrets.readings(),
-            secrets_stamp: self.secrets_stamp(),
             changes: registry.changes(),
             now,
             begun,
@@ -313,18 +306,8 @@ impl Sources {
 
     /// Reads what has changed and, if that makes a difference, swaps the tools.
     fn load(&self, look: Look, state: &mut State, registry: &Registry) -> bool {
-        let settled = |stamp: &Option<Stamp>| {
-            let stamp = stamp.as_ref();
-            stamp.is_none_or(|stamp| stamp.is_settled(look.now))
-        };
-        let mut differs = !state.is_loaded
-            || look.pins_stamp != state.pins_stamp
-            || look.flags_stamp != state.flags_stamp
-            || look.secrets_stamp != state.secrets_stamp
-            || look.changes != state.changes
-            || !settled(&look.pins_stamp)
-            || !settled(&look.flags_stamp)
-            || !settled(&look.secrets_stamp);
+        let mut differs =
+            state.read.current(&look.stamps).is_none() || look.changes != state.changes;
         let surveyed = look.dirs.into_iter().zip(&self.places);
         let read = surveyed.map(|(surveyed, place)| surveyed.read(place, look.now));
         state.dirs = read
@@ -333,12 +316,9 @@ impl Sources {
                 known
             })
             .collect();
-        state.pins_stamp = look.pins_stamp;
-        state.flags_stamp = look.flags_stamp;
-        state.secrets_stamp = look.secrets_stamp;
+        state.read.set(look.stamps, ());
         state.secrets = look.secrets;
         state.changes = look.changes;
-        state.is_loaded = true;
         let glance = self.glance_after(look.begun, look.now, &look.bases, state);
         let glance = glance.map(Arc::new);
         if !differs {
@@ -392,10 +372,7 @@ impl Sources {
             .map(|place| place.base.as_path())
             .collect();
         bases.dedup();
-        let stamp = |base: &Path| {
-            let stat = rustix::fs::stat(base).ok()?;
-            Some((base.to_owned(), Stamp::of(&stat)))
-        };
+        let stamp = |base: &Path| Some((base.to_owned(), Stamp::at(base)?));
         bases.into_iter().filter_map(stamp).collect()
     }
 
@@ -425,21 +402,13 @@ impl Sources {
                 false => dir.watch(place, &mut glance)?,
             }
         }
-        let mut expect = |path: &Path, stamp: Option<Stamp>| {
-            let is_settled = stamp.is_none_or(|stamp| stamp.is_settled(now));
-            glance.expect(path, stamp, is_settled)
-        };
+        let read = state.read.stamps().filter(|read| read.is_settled())?;
+        // Whether secrets changed again, their store says.
+        let [pins, flags, _] = read.each();
         if let Some(workspace) = self.workspace_path() {
-            expect(&self.pins.path(workspace), state.pins_stamp)?;
+            glance.expect(&self.pins.path(workspace), pins, true)?;
         }
-        expect(&self.flags.path(), state.flags_stamp)?;
-        // Whether they changed again, their store tells.
-        if !state
-            .secrets_stamp
-            .is_none_or(|stamp| stamp.is_settled(now))
-        {
-            return None;
-        }
+        glance.expect(&self.flags.path(), flags, true)?;
         Some(glance)
     }
 

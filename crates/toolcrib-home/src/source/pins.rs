@@ -76,8 +76,7 @@ impl PinStore {
 
     /// When the pins of a workspace were last written.
     pub(super) fn stamp(&self, workspace: &Path) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.path(workspace)).ok()?;
-        Some(Stamp::of(&stat))
+        Stamp::at(&self.path(workspace))
     }
 
     /// Where the pins of a workspace are.

@@ -25,7 +25,7 @@ use crate::model::text::{shorten, visible};
 use crate::registry::{Entry, Registration, Registry, Source};
 use crate::schema::Schema;
 use crate::spec::ToolSpec;
-use crate::storage::Stamp;
+use crate::storage::{Followed, Stamp, Stamps};
 use crate::tool::Tool;
 use crate::upstream::{
     self, Change, Definition, Pinned, Upstream, UpstreamTable, UpstreamTool, Upstreams,
@@ -47,9 +47,9 @@ pub(crate) struct UpstreamTools {
 
 #[derive(Default)]
 struct State {
-    is_loaded: bool,
-    config: Option<Stamp>,
-    pins: Option<Stamp>,
+    /// The settings, and what was accepted, as far as they were read.
+    config: Followed<()>,
+    pins: Followed<()>,
     swaps: u64,
     /// By server and the name of the tool there.
     made: HashMap<(Slug, String), Made>,
@@ -99,7 +99,7 @@ impl UpstreamTools {
     pub(crate) fn begin(&self, registry: &Registry, table: &UpstreamTable) {
         self.upstreams.set(table);
         let mut state = self.state();
-        state.config = self.config_stamp();
+        state.config.set(self.config_stamps(), ());
         self.load(registry, &mut state);
     }
 
@@ -127,29 +127,27 @@ impl UpstreamTools {
         self.look(registry, &mut state)
     }
 
-    fn config_stamp(&self) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.home.join("config.toml")).ok()?;
-        Some(Stamp::of(&stat))
+    fn config_stamps(&self) -> Stamps<1> {
+        Stamps::new([Stamp::at(&self.home.join("config.toml"))])
+    }
+
+    fn pin_stamps(&self) -> Stamps<1> {
+        Stamps::new([self.upstreams.pins().stamp()])
     }
 
     fn look(&self, registry: &Registry, state: &mut State) -> bool {
-        let now = std::time::SystemTime::now();
-        let is_settled =
-            |stamp: &Option<Stamp>| stamp.as_ref().is_none_or(|stamp| stamp.is_settled(now));
-        let (config, pins) = (self.config_stamp(), self.upstreams.pins().stamp());
-        let is_configured = config != state.config || !is_settled(&config);
+        let config = self.config_stamps();
+        let is_configured = state.config.current(&config).is_none();
         if is_configured {
-            state.config = config;
+            state.config.set(config, ());
             match read_upstreams(&self.home) {
                 Ok(table) => self.upstreams.set(&table),
                 // What was configured stays until somebody can say what else.
                 Err(error) => state.problems = vec![error.to_string()],
             }
         }
-        let is_current = state.is_loaded
-            && !is_configured
-            && pins == state.pins
-            && is_settled(&pins)
+        let is_current = !is_configured
+            && state.pins.current(&self.pin_stamps()).is_some()
             // With no servers there are no names to lose.
             && (state.made.is_empty() || state.swaps == registry.swaps());
         if is_current {
@@ -160,8 +158,7 @@ impl UpstreamTools {
 
     /// Registers what there is; says whether something changed.
     fn load(&self, registry: &Registry, state: &mut State) -> bool {
-        state.is_loaded = true;
-        state.pins = self.upstreams.pins().stamp();
+        state.pins.set(self.pin_stamps(), ());
         let all = self.upstreams.all();
         if all.is_empty() && state.made.is_empty() {
             state.swaps = registry.swaps();

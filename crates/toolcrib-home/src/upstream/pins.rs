@@ -233,8 +233,7 @@ impl PinStore {
 
     /// When something in it was last written: writing replaces files.
     pub(crate) fn stamp(&self) -> Option<Stamp> {
-        let stat = rustix::fs::stat(self.home.join(DIRECTORY)).ok()?;
-        Some(Stamp::of(&stat))
+        Stamp::at(&self.home.join(DIRECTORY))
     }
 
     /// The pins of a server; the error is what is wrong with them.

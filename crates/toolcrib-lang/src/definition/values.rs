@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Number, Value};
 
 use super::yaml::{Content, Node, Scalar, Style};
-use crate::model::text::shorten;
+use crate::model::text::{read_size, shorten};
 
 /// Why a text is not what a field wants, and what to write instead of it, where that is certain.
 #[derive(Debug, PartialEq)]
@@ -179,30 +179,13 @@ pub(crate) fn time_in_words(millis: u64) -> String {
 
 /// A size between two others in bytes.
 pub(crate) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Unfit> {
-    let text = scalar.text.trim();
     let unfit = || {
         Unfit::new(format!(
             "`{}` is not a size; write 512MB, 2GB or a number of bytes",
             shown(scalar)
         ))
     };
-    let unit_at = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let (digits, unit) = text.split_at(unit_at);
-    let shift = match unit.trim().to_ascii_lowercase().as_str() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
-        "t" | "tb" | "tib" => 40,
-        _ => return Err(unfit()),
-    };
-    let bytes = digits
-        .parse::<u64>()
-        .ok()
-        .map(|number| number.saturating_mul(1 << shift))
-        .ok_or_else(unfit)?;
+    let bytes = read_size(scalar.text.trim()).ok_or_else(unfit)?;
     if (least..=most).contains(&bytes) {
         Ok(bytes)
     } else {
@@ -214,6 +197,7 @@ pub(crate) fn size(scalar: &Scalar<'_>, least: u64, most: u64) -> Result<u64, Un
     }
 }
 
+/// A size as a file has it, `512MB`; people are shown [`crate::model::text::size`].
 pub(crate) fn size_in_words(bytes: u64) -> String {
     match bytes {
         tera if tera >= 1 << 40 => format!("{}TB", tera >> 40),

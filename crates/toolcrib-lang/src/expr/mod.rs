@@ -75,7 +75,7 @@ pub enum ExprError {
     #[error("it ran for more than {} ms", TIME.as_millis())]
     Time,
     /// It used too much memory.
-    #[error("it used more than {} MB", MEMORY / 1024 / 1024)]
+    #[error("it used more than {}", crate::model::text::size(MEMORY as u64))]
     Memory,
     /// There is no interpreter.
     #[error("this program was built without JavaScript expressions (the feature `expr`)")]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::SchemaError;
 use crate::budget::Budget;
-use crate::text::shorten;
+use crate::text::{shorten, size};
 
 /// The sizes that are tried, in bytes. A pattern that fits none is refused when the schema is compiled.
 const SIZES: [usize; 6] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, MAX_SIZE];
@@ -52,8 +52,8 @@ pub(super) fn largest(schema: &Value) -> Result<usize, SchemaError> {
 
 fn too_much(pattern: &str) -> SchemaError {
     let message = format!(
-        "the patterns of the schema take more than {} MB once compiled, with `{}`; use smaller repetitions, and `(?:…)` for groups",
-        MAX_BYTES >> 20,
+        "the patterns of the schema take more than {} once compiled, with `{}`; use smaller repetitions, and `(?:…)` for groups",
+        size(MAX_BYTES),
         shorten(pattern, 80)
     );
     SchemaError::one("", message)

@@ -8,16 +8,13 @@
 //! [`MAX_RETIRED`] that were removed are kept with how often; of all others at most so many as of the one forgotten last are assumed.
 
 use std::collections::HashMap;
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolcrib::storage::{DirLock, DurableDir, StorageError};
+use toolcrib::storage::{DirLock, DurableDir, Followed, Stamp, Stamps, StorageError};
 use toolcrib::{ErrorCode, ToolError};
 
 use super::digest::{TokenDigest, new_token};
@@ -185,14 +182,7 @@ pub struct Clients(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     home: PathBuf,
-    known: Mutex<Option<Known>>,
-}
-
-/// What was in the file when it had this stamp.
-#[derive(Debug)]
-struct Known {
-    stamp: Option<Stamp>,
-    callers: Arc<HashMap<TokenDigest, Holder>>,
+    known: Mutex<Followed<Arc<HashMap<TokenDigest, Holder>>>>,
 }
 
 /// Whose a token is.
@@ -202,29 +192,12 @@ struct Holder {
     is_asked: bool,
 }
 
-/// What tells one state of the file from the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stamp([i64; 6]);
-
-impl Stamp {
-    fn of(file: &Metadata) -> Self {
-        Stamp([
-            file.ino().cast_signed(),
-            file.size().cast_signed(),
-            file.mtime(),
-            file.mtime_nsec(),
-            file.ctime(),
-            file.ctime_nsec(),
-        ])
-    }
-}
-
 impl Clients {
     /// The clients of a home.
     pub fn of_home(home: &Path) -> Self {
         Clients(Arc::new(Shared {
             home: home.to_owned(),
-            known: Mutex::new(None),
+            known: Mutex::default(),
         }))
     }
 
@@ -337,32 +310,18 @@ impl Clients {
 
     fn callers(&self) -> Arc<HashMap<TokenDigest, Holder>> {
         // A slow disk holds up this request, and not those that wait for the lock.
-        let stamp = self.stamp();
+        let stamps = Stamps::new([Stamp::of_entry(&self.0.home.join(FILE))]);
         let mut known = self.0.known.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some(now) if now.stamp == stamp && stamp.is_none_or(is_settled) => {
-                Arc::clone(&now.callers)
-            }
-            before => {
-                let is_new = before.as_ref().is_none_or(|before| before.stamp != stamp);
-                let callers = Arc::new(self.read_callers().unwrap_or_else(|error| {
-                    if is_new {
-                        eprintln!("toolcrib: no client is let in: {error}");
-                    }
-                    HashMap::new()
-                }));
-                *known = Some(Known {
-                    stamp,
-                    callers: Arc::clone(&callers),
-                });
-                callers
-            }
+        if let Some(callers) = known.current(&stamps) {
+            return Arc::clone(callers);
         }
-    }
-
-    fn stamp(&self) -> Option<Stamp> {
-        let metadata = std::fs::symlink_metadata(self.0.home.join(FILE)).ok()?;
-        Some(Stamp::of(&metadata))
+        let callers = self.read_callers().unwrap_or_else(|error| {
+            if known.is_other(&stamps) {
+                eprintln!("toolcrib: no client is let in: {error}");
+            }
+            HashMap::new()
+        });
+        Arc::clone(known.set(stamps, Arc::new(callers)))
     }
 
     fn read_callers(&self) -> Result<HashMap<TokenDigest, Holder>, ClientsError> {
@@ -383,22 +342,6 @@ impl Clients {
             .filter_map(by_digest)
             .collect())
     }
-}
-
-/// Whether the file was left alone for long enough that its next change will show: clocks of file systems tick, some in seconds.
-fn is_settled(stamp: Stamp) -> bool {
-    let [.., modified, modified_nanos, changed, changed_nanos] = stamp.0;
-    let tick = match (modified_nanos, changed_nanos) {
-        (0, 0) => Duration::from_secs(2),
-        _ => Duration::from_millis(20),
-    };
-    let (seconds, nanos) = (modified, modified_nanos).max((changed, changed_nanos));
-    let seconds = u64::try_from(seconds).unwrap_or_default();
-    let nanos = u32::try_from(nanos).unwrap_or_default();
-    let newest = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanos);
-    SystemTime::now()
-        .duration_since(newest)
-        .is_ok_and(|age| age > tick)
 }
 
 fn check_name(name: &str) -> Result<(), ClientsError> {

@@ -1,24 +1,21 @@
 //! From an [`Address`] to a connection that requests can be sent on.
 
 use std::io;
-use std::sync::Arc;
+use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::OnceCell;
-use tokio_rustls::TlsConnector;
+use tokio::net::UnixStream;
+use tokio::time::Instant;
+use toolcrib::egress::{Dialled, Resolve as _, System, Tcp, Tls, TlsError, dial_first};
 use url::Host;
 
 use super::address::Address;
 use super::error::ClientError;
-use super::trust::{self, Trust, Verifier};
+use super::trust::{self, Trust};
 
 /// How long dialling may take, TLS included.
 const DIALLING: Duration = Duration::from_secs(10);
@@ -29,17 +26,14 @@ pub(super) type Connection = SendRequest<Full<Bytes>>;
 /// Dials one server.
 pub(super) struct Dialler {
     address: Address,
-    trust: Trust,
-    /// The system's certificates are many: read when first needed.
-    tls: OnceCell<Arc<ClientConfig>>,
+    tls: Tls,
 }
 
 impl Dialler {
     pub(super) fn new(address: Address, trust: Trust) -> Self {
         Dialler {
             address,
-            trust,
-            tls: OnceCell::new(),
+            tls: trust.tls(),
         }
     }
 
@@ -52,8 +46,12 @@ impl Dialler {
         match tokio::time::timeout(DIALLING, self.try_dial()).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => Err(error),
-            Err(_) => Err(self.unreachable(format!("no connection within {DIALLING:?}"))),
+            Err(_) => Err(self.late()),
         }
+    }
+
+    fn late(&self) -> ClientError {
+        self.unreachable(format!("no connection within {DIALLING:?}"))
     }
 
     fn unreachable(&self, why: String) -> ClientError {
@@ -72,10 +70,9 @@ impl Dialler {
             }
             Address::Process => Err("nothing is dialled in this process".to_owned()),
             Address::Tcp { host, port, tls } => {
-                let stream = self.tcp(host, *port).await.map_err(failed)?;
-                stream.set_nodelay(true).map_err(failed)?;
+                let stream = self.tcp(host, *port).await?;
                 if *tls {
-                    let encrypted = self.encrypt(host, stream).await;
+                    let encrypted = self.encrypt(stream).await;
                     open(encrypted.map_err(|why| self.unusable(why))?).await
                 } else {
                     open(stream).await
@@ -93,67 +90,44 @@ impl Dialler {
         }
     }
 
-    async fn tcp(&self, host: &Host, port: u16) -> io::Result<TcpStream> {
-        if let Some(ip) = self.address.ip() {
-            return TcpStream::connect((ip, port)).await;
-        }
-        if self.address.is_this_machine() {
+    /// Dials a port, without the guard for tools: the operator named it.
+    async fn tcp(&self, host: &Host, port: u16) -> Result<Box<dyn Dialled>, ClientError> {
+        let failed = |error: io::Error| self.unreachable(plain(&error));
+        let addresses = match self.address.ip() {
+            Some(ip) => vec![ip],
             // Whatever the machine's table of names says: the token goes to this machine alone.
-            let v4 = TcpStream::connect(("127.0.0.1", port)).await;
-            return match v4 {
-                Ok(stream) => Ok(stream),
-                Err(error) => TcpStream::connect(("::1", port)).await.map_err(|_| error),
-            };
-        }
-        TcpStream::connect((host.to_string(), port)).await
-    }
-
-    async fn encrypt(
-        &self,
-        host: &Host,
-        stream: TcpStream,
-    ) -> Result<tokio_rustls::client::TlsStream<TcpStream>, String> {
-        let name = match host {
-            Host::Domain(name) => ServerName::try_from(name.clone())
-                .map_err(|_| format!("`{name}` is no name that a certificate can be for"))?,
-            Host::Ipv4(address) => ServerName::IpAddress((*address).into()),
-            Host::Ipv6(address) => ServerName::IpAddress((*address).into()),
+            None if self.address.is_this_machine() => {
+                vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]
+            }
+            None => {
+                let resolved = System::default().resolve(&host.to_string()).await;
+                resolved.map_err(failed)?
+            }
         };
-        let config = self.tls.get_or_try_init(|| self.load()).await?;
-        let connector = TlsConnector::from(Arc::clone(config));
-        connector
-            .connect(name, stream)
-            .await
-            .map_err(|error| trust::in_words(&error, &self.address))
+        let dialled = dial_first(&Tcp, &addresses, port, Instant::now() + DIALLING).await;
+        match dialled {
+            Ok((stream, _)) => Ok(stream),
+            Err(errors) => Err(errors
+                .into_iter()
+                .next()
+                .map_or_else(|| self.late(), failed)),
+        }
     }
 
-    async fn load(&self) -> Result<Arc<ClientConfig>, String> {
-        let trust = self.trust.clone();
-        let loaded = tokio::task::spawn_blocking(move || {
-            let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let verifier = Verifier::new(trust, Arc::clone(&provider))?;
-            let builder = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()
-                .map_err(|error| error.to_string())?;
-            let mut config = builder
-                .dangerous()
-                .with_custom_certificate_verifier(Arc::new(verifier))
-                .with_no_client_auth();
-            config.alpn_protocols = vec![b"http/1.1".to_vec()];
-            Ok::<_, String>(Arc::new(config))
-        });
-        match loaded.await {
-            Ok(Ok(config)) => Ok(config),
-            Ok(Err(error)) => Err(format!("encryption cannot be set up: {error}")),
-            Err(error) => Err(format!("encryption cannot be set up: {error}")),
-        }
+    async fn encrypt(&self, stream: Box<dyn Dialled>) -> Result<impl Dialled + use<>, String> {
+        let host = match self.address.ip() {
+            Some(ip) => toolcrib::target::Host::Address(ip),
+            None => toolcrib::target::Host::Name(self.address.host()),
+        };
+        let encrypted = self.tls.connect(stream, &host, None).await;
+        encrypted.map_err(|error| match error {
+            TlsError::SetUp(why) => why,
+            TlsError::Handshake(error) => trust::in_words(&error, &self.address),
+        })
     }
 }
 
-async fn open<S>(stream: S) -> Result<Connection, String>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
+async fn open(stream: impl Dialled) -> Result<Connection, String> {
     let (sender, connection) = http1::Builder::new()
         .handshake(TokioIo::new(stream))
         .await

@@ -10,9 +10,8 @@ use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
-use rustls::{
-    CertificateError, DigitallySignedStruct, Error, InvalidMessage, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, DigitallySignedStruct, Error, InvalidMessage, SignatureScheme};
+use toolcrib::egress::Tls;
 
 use super::error::ClientError;
 
@@ -23,6 +22,20 @@ pub(super) struct Trust {
     pub(super) named: Vec<CertificateDer<'static>>,
     /// The server's own, as its home has it: whoever has its key is the server, whatever the name.
     pub(super) own: Vec<CertificateDer<'static>>,
+}
+
+impl Trust {
+    /// Encryption that believes it.
+    pub(super) fn tls(self) -> Tls {
+        let named = self.named.clone();
+        Tls::new(named).judging(Arc::new(move |usual, provider| {
+            Arc::new(Verifier {
+                usual,
+                provider,
+                trust: self.clone(),
+            })
+        }))
+    }
 }
 
 /// Reads certificates from PEM; there has to be one.
@@ -41,36 +54,10 @@ pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, C
 
 /// Believes what the system does, and what was named.
 #[derive(Debug)]
-pub(super) struct Verifier {
+struct Verifier {
     usual: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<rustls::crypto::CryptoProvider>,
     trust: Trust,
-}
-
-impl Verifier {
-    /// Reads the system's certificates, which takes a moment.
-    pub(super) fn new(
-        trust: Trust,
-        provider: Arc<rustls::crypto::CryptoProvider>,
-    ) -> Result<Self, String> {
-        let mut roots = RootCertStore::empty();
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        roots.add_parsable_certificates(trust.named.clone());
-        let usual = match roots.is_empty() {
-            // A machine without any: only what was named is believed.
-            true => None,
-            false => Some(
-                WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
-                    .build()
-                    .map_err(|error| error.to_string())?,
-            ),
-        };
-        Ok(Verifier {
-            usual,
-            provider,
-            trust,
-        })
-    }
 }
 
 impl ServerCertVerifier for Verifier {

@@ -3,12 +3,13 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
+use toolcrib::storage::{Followed, Stamp, Stamps};
 
 use super::ListenError;
 
@@ -29,24 +30,22 @@ pub struct Tls {
 #[derive(Debug)]
 struct Current {
     config: Arc<ServerConfig>,
-    stamp: Stamp,
+    files: Followed<(), 2>,
     looked: Instant,
 }
-
-/// What tells that a file is another: of certificate and key, when it was written and how long it is.
-type Stamp = [Option<(SystemTime, u64)>; 2];
 
 impl Tls {
     /// Reads a certificate (with those above it) and its key, both PEM.
     pub fn open(certificate: &Path, key: &Path) -> Result<Self, ListenError> {
-        let stamp = stamp(certificate, key);
+        let mut files = Followed::default();
+        files.set(stamps(certificate, key), ());
         let config = load(certificate, key)?;
         Ok(Tls {
             certificate: certificate.to_owned(),
             key: key.to_owned(),
             current: Mutex::new(Current {
                 config,
-                stamp,
+                files,
                 looked: Instant::now(),
             }),
         })
@@ -64,23 +63,20 @@ impl Tls {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.looked.elapsed() > EVERY {
             current.looked = Instant::now();
-            let stamp = stamp(&self.certificate, &self.key);
-            if stamp != current.stamp
+            let stamps = stamps(&self.certificate, &self.key);
+            if current.files.current(&stamps).is_none()
                 && let Ok(config) = load(&self.certificate, &self.key)
             {
                 current.config = config;
-                current.stamp = stamp;
+                current.files.set(stamps, ());
             }
         }
         TlsAcceptor::from(Arc::clone(&current.config))
     }
 }
 
-fn stamp(certificate: &Path, key: &Path) -> Stamp {
-    [certificate, key].map(|path| {
-        let metadata = std::fs::metadata(path).ok()?;
-        Some((metadata.modified().ok()?, metadata.len()))
-    })
+fn stamps(certificate: &Path, key: &Path) -> Stamps<2> {
+    Stamps::new([certificate, key].map(Stamp::at))
 }
 
 fn load(certificate: &Path, key: &Path) -> Result<Arc<ServerConfig>, ListenError> {

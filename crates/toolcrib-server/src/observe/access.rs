@@ -278,6 +278,7 @@ fn duration(duration: Duration) -> String {
     }
 }
 
+/// A size in one word, so that the line still splits at its spaces.
 fn bytes(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes}B"),

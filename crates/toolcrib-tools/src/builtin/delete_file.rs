@@ -11,13 +11,13 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::size_in_words;
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::outcome::ToolOutput;
+use crate::model::text;
 use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::{Look, Tool};
 use crate::workspace::{
@@ -202,7 +202,7 @@ fn effect(path: &WorkspacePath, found: &Removable) -> String {
             format!("delete the link `{path}`; what it leads to stays")
         }
         (EntryKind::File, _) => {
-            format!("delete the file `{path}`, {}", size_in_words(found.size))
+            format!("delete the file `{path}`, {}", text::size(found.size))
         }
         (EntryKind::Other | EntryKind::Directory, _) => format!("delete `{path}`"),
     }
@@ -228,7 +228,7 @@ fn in_words(tally: &Tally) -> String {
                 1 => "; a git repository with its history is among them",
                 _ => "; git repositories with their history are among them",
             };
-            let size = size_in_words(tally.bytes);
+            let size = text::size(tally.bytes);
             format!("{}, {size}{repositories}", both.join(" and "))
         }
     }

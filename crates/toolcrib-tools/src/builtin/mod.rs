@@ -39,7 +39,6 @@ use crate::model::JsonObject;
 pub use crate::model::diff::unified as unified_diff;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
-use crate::model::limits::MB;
 use crate::model::names::{Slug, WireName};
 use crate::process::Runner;
 use crate::registry::{RegisterError, Registration, Registry, Source};
@@ -192,45 +191,4 @@ pub fn invalid(tool: &str, pointer: &str, message: &str) -> ToolError {
         message: message.to_owned(),
     };
     ToolError::new(ErrorCode::InvalidArguments, text).with_detail("faults", json!([fault]))
-}
-
-/// A size as a person says it.
-fn size_in_words(bytes: u64) -> String {
-    const KB: u64 = 1024;
-    const GB: u64 = 1024 * MB;
-    let in_units = |unit: u64, name: &str| {
-        let tenths = bytes.saturating_mul(10) / unit;
-        match (tenths / 10, tenths % 10) {
-            (whole, tenth) if whole < 10 && tenth > 0 => format!("{whole}.{tenth} {name}"),
-            (whole, _) => format!("{whole} {name}"),
-        }
-    };
-    match bytes {
-        1 => "1 byte".to_owned(),
-        0..KB => format!("{bytes} bytes"),
-        KB..MB => in_units(KB, "KB"),
-        MB..GB => in_units(MB, "MB"),
-        GB.. => in_units(GB, "GB"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_are_said_in_few_digits() {
-        for (bytes, words) in [
-            (0, "0 bytes"),
-            (1, "1 byte"),
-            (1023, "1023 bytes"),
-            (1024, "1 KB"),
-            (1536, "1.5 KB"),
-            (49_300, "48 KB"),
-            (MB, "1 MB"),
-            (10 << 30, "10 GB"),
-        ] {
-            assert_eq!(size_in_words(bytes), words);
-        }
-    }
 }

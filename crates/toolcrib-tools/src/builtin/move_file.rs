@@ -10,13 +10,13 @@ use rustix::io::Errno;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::size_in_words;
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
+use crate::model::text;
 use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::{Look, Tool};
 use crate::workspace::{EntryKind, Movable, Move, Workspace, WorkspacePath};
@@ -174,10 +174,7 @@ fn effect(from: &WorkspacePath, to: &WorkspacePath, found: &Movable) -> String {
         Some((EntryKind::Symlink, _)) => {
             ", in place of the link of that name; what it leads to stays".to_owned()
         }
-        Some((_, size)) => format!(
-            ", in place of the file of that name, {}",
-            size_in_words(size)
-        ),
+        Some((_, size)) => format!(", in place of the file of that name, {}", text::size(size)),
     };
     format!("move {what}`{from}` to `{to}`{over}")
 }

@@ -38,6 +38,7 @@ use crate::model::error::ToolError;
 use crate::model::limits::{LimitsPatch, MB, as_millis};
 use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
+use crate::model::text;
 use crate::schema::Fault;
 use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::{Look, Tool};
@@ -233,7 +234,7 @@ fn status_in_words(status: StatusCode, declared: &str, bytes: usize) -> String {
     if !declared.is_empty() {
         words.push_str(&format!(", {declared}"));
     }
-    words.push_str(&format!(", {}", super::size_in_words(bytes as u64)));
+    words.push_str(&format!(", {}", text::size(bytes as u64)));
     words
 }
 

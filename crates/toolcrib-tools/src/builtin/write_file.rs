@@ -12,13 +12,13 @@ use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::size_in_words;
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::model::outcome::ToolOutput;
+use crate::model::text;
 use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::{Look, Tool};
 use crate::workspace::{MissingDirs, Old, Replaces, Workspace, WorkspacePath};
@@ -202,7 +202,7 @@ fn replaces(basis: Option<&Value>, path: &WorkspacePath) -> Result<Replaces, Too
 }
 
 fn create(path: &WorkspacePath, new: &[u8]) -> Approval {
-    let size = size_in_words(new.len() as u64);
+    let size = text::size(new.len() as u64);
     Approval::allow()
         .with_effect(format!("create the file `{path}`, {size}"))
         .with_basis(json!({"new": true}))
@@ -241,7 +241,7 @@ fn in_words(size: u64, content: Option<&[u8]>) -> String {
         Some(_) => "binary, ",
         None => "",
     };
-    format!("{kind}{}", size_in_words(size))
+    format!("{kind}{}", text::size(size))
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use tokio::time::Instant;
 
 use crate::model::exchange::Noted;
+use crate::model::text::size;
 use crate::target::EgressError;
 use crate::target::Target;
 
@@ -304,8 +305,8 @@ pub(super) fn broken(error: &hyper::Error, target: &Target) -> EgressError {
     // Only servers are told apart by a method of its own.
     if error.is_parse() && error.to_string().contains("too large") {
         return EgressError::Upstream(format!(
-            "`{target}` answered with headers over the limit of {} KB or {} headers",
-            super::client::MAX_HEAD / 1024,
+            "`{target}` answered with headers over the limit of {} or {} headers",
+            size(super::client::MAX_HEAD as u64),
             super::client::MAX_HEADERS,
         ));
     }

@@ -134,7 +134,7 @@ impl Egress {
                 dialler: options.dialler.unwrap_or_else(|| Arc::new(Tcp)),
                 proxy,
             },
-            tls: Tls::new(&options.certificates)?,
+            tls: Tls::configured(&options.certificates)?,
             certificates: options.certificates,
             pool: Pool::default(),
         })))
@@ -294,7 +294,7 @@ impl Egress {
         target: &Target,
         protocol: &[u8],
     ) -> Result<TlsStream<S>, EgressError> {
-        self.0.tls.encrypt_as(stream, target, protocol).await
+        self.0.tls.encrypt(stream, target, Some(protocol)).await
     }
 
     /// One request and the head of its answer, on a kept connection or a new one.
@@ -363,7 +363,7 @@ impl Egress {
             .open(target, &request.reach, !target.https, deadline)
             .await?;
         let stream = match target.https {
-            true => self.0.tls.encrypt(opened.stream, target).await?,
+            true => Box::new(self.0.tls.encrypt(opened.stream, target, None).await?),
             false => opened.stream,
         };
         let handshake = http1::Builder::new()

@@ -1,6 +1,6 @@
 //! Connections: resolve, judge, dial what was judged; through the configured proxy where there is one.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -8,15 +8,12 @@ use tokio::time::{Instant, timeout_at};
 
 use super::guard::Guard;
 use super::hosts::Reach;
-use super::resolve::{Dial, Dialled, Resolve};
+use super::resolve::{Dial, Dialled, Resolve, dial_first};
 use crate::target::EgressError;
 use crate::target::{Host, Target};
 
 /// The most addresses a name may have. All are judged.
 const MAX_ADDRESSES: usize = 256;
-
-/// How many addresses of a name are tried.
-const MAX_TRIED: usize = 8;
 
 /// The longest answer of a proxy to `CONNECT`.
 const MAX_PROXY_HEAD: usize = 16 * 1024;
@@ -123,26 +120,14 @@ impl Connector {
             .collect())
     }
 
-    /// Dials the addresses in order, each within its share of the time, so that one that never answers leaves time for the next.
     async fn dial_first(
         &self,
         target: &Target,
         addresses: &[IpAddr],
         deadline: Instant,
     ) -> Result<(Box<dyn Dialled>, IpAddr), EgressError> {
-        let tried = &addresses[..addresses.len().min(MAX_TRIED)];
-        let mut last = None;
-        for (at, address) in tried.iter().enumerate() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let share = left / u32::try_from(tried.len() - at).unwrap_or(1);
-            let dialled = self.dialler.dial(SocketAddr::new(*address, target.port));
-            match timeout_at(Instant::now() + share, dialled).await {
-                Ok(Ok(stream)) => return Ok((stream, *address)),
-                Ok(Err(error)) => last = Some(error),
-                Err(_) => {}
-            }
-        }
-        Err(match last {
+        let dialled = dial_first(&*self.dialler, addresses, target.port, deadline).await;
+        dialled.map_err(|mut errors| match errors.pop() {
             Some(error) => EgressError::unsent(format!("cannot connect to `{target}`: {error}")),
             None => EgressError::Timeout(format!("`{target}` did not accept a connection in time")),
         })

@@ -14,7 +14,8 @@
 //! raw       a connection for another protocol than HTTP
 //! ```
 //!
-//! The invariant: no connection is opened to an address that was not judged, and what was judged is what is dialled. It is why redirects,
+//! The invariant: no connection of a tool is opened to an address that was not judged, and what was judged is what is dialled. Only our own
+//! client of a server that the operator named uses `dial_first` and `Tls` by themselves. It is why redirects,
 //! the pool and the resolver are our own: a general client (reqwest) follows, resolves and reuses by itself.
 //!
 //! A name is not looked up before the settings or a person named its host, since a lookup is itself a message. An `ExchangeLog`
@@ -45,8 +46,12 @@ pub(crate) use raw::{RawStream, RawTls};
 pub use request::{Redirected, Request, Response};
 pub use resolve::{Dial, Dialled, Resolve};
 #[doc(hidden)]
+pub use resolve::{System, Tcp, dial_first};
+#[doc(hidden)]
 pub use retry_after::retry_after;
 pub use stream::{Streamed, StreamedBody};
+#[doc(hidden)]
+pub use tls::{Judging, Tls, TlsError};
 
 pub use crate::model::exchange::{Exchange, ExchangeLog};
 pub(crate) use crate::target::MAX_URL;

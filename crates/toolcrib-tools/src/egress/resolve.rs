@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
 /// Answers for names. The system's by default.
 pub trait Resolve: Send + Sync + 'static {
@@ -29,8 +30,11 @@ pub trait Dial: Send + Sync + 'static {
 /// for it any more.
 const MAX_LOOKUPS: usize = 32;
 
+/// How many addresses of a name are tried.
+const MAX_TRIED: usize = 8;
+
 /// The system's resolver, on threads of its own.
-pub(super) struct System(Arc<Semaphore>);
+pub struct System(Arc<Semaphore>);
 
 impl Default for System {
     fn default() -> Self {
@@ -60,7 +64,7 @@ impl Resolve for System {
 }
 
 /// TCP.
-pub(super) struct Tcp;
+pub struct Tcp;
 
 impl Dial for Tcp {
     fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Box<dyn Dialled>>> {
@@ -71,6 +75,29 @@ impl Dial for Tcp {
             Ok(Box::new(stream) as Box<dyn Dialled>)
         })
     }
+}
+
+/// Dials the addresses in order, each within its share of the time, so that one that never answers leaves time for the next. Nothing is
+/// judged here. Fails with the errors of the addresses that answered.
+pub async fn dial_first(
+    dialler: &dyn Dial,
+    addresses: &[IpAddr],
+    port: u16,
+    deadline: Instant,
+) -> Result<(Box<dyn Dialled>, IpAddr), Vec<io::Error>> {
+    let tried = &addresses[..addresses.len().min(MAX_TRIED)];
+    let mut errors = Vec::new();
+    for (at, address) in tried.iter().enumerate() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let share = left / u32::try_from(tried.len() - at).unwrap_or(1);
+        let dialled = dialler.dial(SocketAddr::new(*address, port));
+        match timeout_at(Instant::now() + share, dialled).await {
+            Ok(Ok(stream)) => return Ok((stream, *address)),
+            Ok(Err(error)) => errors.push(error),
+            Err(_) => {}
+        }
+    }
+    Err(errors)
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! TLS: the system's certificates and the configured ones, loaded once and when they are first needed. Nothing switches the check off.
 
 use std::io;
-use std::net::IpAddr;
 use std::sync::Arc;
 
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -12,20 +14,52 @@ use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use super::resolve::Dialled;
 use crate::target::EgressError;
 use crate::target::{Host, Target};
 
+/// Makes the judge of a server's certificate out of the usual one, which is missing on a machine that trusts no certificate at all.
+pub type Judging = Arc<
+    dyn Fn(Option<Arc<WebPkiServerVerifier>>, Arc<CryptoProvider>) -> Arc<dyn ServerCertVerifier>
+        + Send
+        + Sync,
+>;
+
+/// Why a connection is not encrypted.
+#[derive(Debug)]
+pub enum TlsError {
+    /// No handshake was tried, for this reason.
+    SetUp(String),
+    /// The handshake failed.
+    Handshake(io::Error),
+}
+
 /// Encrypts connections.
-pub(super) struct Tls {
-    /// The configured certificates.
-    configured: Vec<CertificateDer<'static>>,
+pub struct Tls {
+    /// Certificates to trust besides the system's.
+    certificates: Vec<CertificateDer<'static>>,
+    judging: Option<Judging>,
     config: OnceCell<Arc<ClientConfig>>,
 }
 
 impl Tls {
-    /// Takes the configured certificates, as PEM; the system's are read later.
-    pub(super) fn new(pem: &[u8]) -> Result<Self, EgressError> {
+    /// Trusts these certificates besides the system's, which are read later.
+    pub fn new(certificates: Vec<CertificateDer<'static>>) -> Self {
+        Tls {
+            certificates,
+            judging: None,
+            config: OnceCell::new(),
+        }
+    }
+
+    /// Judges certificates in another way than usual. Only for a server that the operator named.
+    #[must_use]
+    pub fn judging(mut self, judging: Judging) -> Self {
+        self.judging = Some(judging);
+        self
+    }
+
+    /// Takes the certificates of the settings, as PEM.
+    pub(super) fn configured(pem: &[u8]) -> Result<Self, EgressError> {
         let bad = |what: String| {
             EgressError::BadRequest(format!("the setting `network.certificates`: {what}"))
         };
@@ -41,82 +75,93 @@ impl Tls {
                 bad(format!("a certificate in the file cannot be used: {error}"))
             })?;
         }
-        Ok(Tls {
-            configured,
-            config: OnceCell::new(),
-        })
+        Ok(Tls::new(configured))
     }
 
-    /// Encrypts a connection for the target: its name is asked for, and the certificate has to be for it.
-    pub(super) async fn encrypt(
-        &self,
-        stream: Box<dyn Dialled>,
-        target: &Target,
-    ) -> Result<Box<dyn Dialled>, EgressError> {
-        let config = self.config.get_or_try_init(|| self.load()).await?;
-        let stream = connect(Arc::clone(config), stream, target).await?;
-        Ok(Box::new(stream))
-    }
-
-    /// The same for another protocol than HTTP, by the name that TLS has for it.
-    pub(super) async fn encrypt_as<S: AsyncRead + AsyncWrite + Unpin>(
+    /// Encrypts a connection for the target: its name is asked for, and the certificate has to be for it. `protocol` is the name that TLS
+    /// has for what is spoken (ALPN), if that is not HTTP.
+    pub(super) async fn encrypt<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: S,
         target: &Target,
-        protocol: &[u8],
+        protocol: Option<&[u8]>,
     ) -> Result<TlsStream<S>, EgressError> {
-        let config = self.config.get_or_try_init(|| self.load()).await?;
-        let mut config = ClientConfig::clone(config);
-        config.alpn_protocols = vec![protocol.to_vec()];
-        connect(Arc::new(config), stream, target).await
+        let encrypted = self.connect(stream, &target.host, protocol).await;
+        encrypted.map_err(|error| {
+            EgressError::unsent(match error {
+                TlsError::SetUp(why) => why,
+                TlsError::Handshake(error) => format!(
+                    "no encrypted connection to `{target}`: {}",
+                    in_words(&error)
+                ),
+            })
+        })
     }
 
-    async fn load(&self) -> Result<Arc<ClientConfig>, EgressError> {
-        let configured = self.configured.clone();
+    /// Encrypts a connection to a host, as [`Tls::encrypt`] does, and returns the error as it is.
+    pub async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+        host: &Host,
+        protocol: Option<&[u8]>,
+    ) -> Result<TlsStream<S>, TlsError> {
+        let name = match host {
+            Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
+                TlsError::SetUp(format!("`{name}` is no name that a certificate can be for"))
+            })?,
+            Host::Address(address) => ServerName::IpAddress((*address).into()),
+        };
+        let loaded = self.config.get_or_try_init(|| self.load()).await;
+        let mut config = loaded
+            .cloned()
+            .map_err(|error| TlsError::SetUp(format!("encryption cannot be set up: {error}")))?;
+        if let Some(protocol) = protocol {
+            Arc::make_mut(&mut config).alpn_protocols = vec![protocol.to_vec()];
+        }
+        let connecting = TlsConnector::from(config).connect(name, stream);
+        connecting.await.map_err(TlsError::Handshake)
+    }
+
+    async fn load(&self) -> Result<Arc<ClientConfig>, String> {
+        let (certificates, judging) = (self.certificates.clone(), self.judging.clone());
         // Reading and parsing some hundred files takes its time.
         let loaded = tokio::task::spawn_blocking(move || {
             let mut roots = RootCertStore::empty();
             // What cannot be read or parsed is left out: a connection that needs it fails and says so.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-            roots.add_parsable_certificates(configured);
+            roots.add_parsable_certificates(certificates);
             let provider = Arc::new(rustls::crypto::ring::default_provider());
-            let builder = ClientConfig::builder_with_provider(provider)
-                .with_safe_default_protocol_versions()?;
-            let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+            let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+                .with_safe_default_protocol_versions()
+                .map_err(|error| error.to_string())?;
+            let builder = match judging {
+                None => builder.with_root_certificates(roots),
+                Some(judging) => {
+                    let usual = usual(roots, &provider)?;
+                    let judge = judging(usual, provider);
+                    builder.dangerous().with_custom_certificate_verifier(judge)
+                }
+            };
+            let mut config = builder.with_no_client_auth();
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
-            Ok::<_, rustls::Error>(Arc::new(config))
+            Ok(Arc::new(config))
         });
-        match loaded.await {
-            Ok(Ok(config)) => Ok(config),
-            Ok(Err(error)) => Err(EgressError::unsent(format!(
-                "encryption cannot be set up: {error}"
-            ))),
-            Err(error) => Err(EgressError::unsent(format!(
-                "encryption cannot be set up: {error}"
-            ))),
-        }
+        loaded.await.unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 
-async fn connect<S: AsyncRead + AsyncWrite + Unpin>(
-    config: Arc<ClientConfig>,
-    stream: S,
-    target: &Target,
-) -> Result<TlsStream<S>, EgressError> {
-    let name = match &target.host {
-        Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
-            EgressError::unsent(format!("`{name}` is no name that a certificate can be for"))
-        })?,
-        Host::Address(IpAddr::V4(address)) => ServerName::IpAddress((*address).into()),
-        Host::Address(IpAddr::V6(address)) => ServerName::IpAddress((*address).into()),
-    };
-    let connecting = TlsConnector::from(config).connect(name, stream);
-    connecting.await.map_err(|error| {
-        EgressError::unsent(format!(
-            "no encrypted connection to `{target}`: {}",
-            in_words(&error)
-        ))
-    })
+/// The usual judge of certificates. A machine may have none to start from.
+fn usual(
+    roots: RootCertStore,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Option<Arc<WebPkiServerVerifier>>, String> {
+    if roots.is_empty() {
+        return Ok(None);
+    }
+    WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map(Some)
+        .map_err(|error| error.to_string())
 }
 
 fn in_words(error: &io::Error) -> String {

@@ -1,21 +1,17 @@
 //! What the files of a store held when they were last read, and whether they still do.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use super::error::SecretError;
 use super::file::{self, Stored, exposure};
 use crate::egress::Target;
 use crate::model::secret::Secret;
 use crate::model::secret::SecretName;
-use crate::storage::{DurableDir, StorageError};
-
-/// A file or directory that changed less than this ago may change again without its times showing it.
-const RECENT: Duration = Duration::from_millis(100);
+use crate::storage::{DurableDir, Stamp, StorageError};
 
 /// A file of the store that holds no secret that could be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,34 +37,6 @@ pub(super) struct Loaded {
     pub(super) settled: bool,
 }
 
-/// Which file something is, and in which state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Stamp {
-    id: (u64, u64),
-    modified: (i64, i64),
-    changed: (i64, i64),
-    size: u64,
-    mode: u32,
-    owner: u32,
-}
-
-impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
-        Stamp {
-            id: (metadata.dev(), metadata.ino()),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            size: metadata.size(),
-            mode: metadata.mode(),
-            owner: metadata.uid(),
-        }
-    }
-
-    fn at(path: &Path) -> Option<Self> {
-        std::fs::symlink_metadata(path).ok().map(|m| Stamp::of(&m))
-    }
-}
-
 impl Loaded {
     pub(super) fn read(directory: &Path) -> Result<Self, SecretError> {
         let mut loaded = Loaded {
@@ -85,11 +53,12 @@ impl Loaded {
         // Before the files: what changes from here on makes it another one.
         let metadata = std::fs::metadata(directory)
             .map_err(|error| StorageError::io("read", "secrets", error))?;
-        loaded.directory = Some(Stamp::of(&metadata));
-        loaded.settled = is_settled(&metadata);
+        let stamp = Stamp::from(&metadata);
+        loaded.directory = Some(stamp);
+        loaded.settled = stamp.is_settled(SystemTime::now());
         let open_directory = exposure(&metadata);
         for file in dir.list()?.into_iter().filter(|f| file::is_file_name(f)) {
-            let stamp = Stamp::at(&directory.join(&file));
+            let stamp = Stamp::of_entry(&directory.join(&file));
             loaded.files.push((file.clone(), stamp));
             match read_file(&dir, &file) {
                 Ok(Found {
@@ -130,13 +99,12 @@ impl Loaded {
 
     /// Whether the files are as they were. One look at the directory and one at each file.
     pub(super) fn is_current(&self, directory: &Path) -> bool {
-        let now = std::fs::metadata(directory).ok().map(|m| Stamp::of(&m));
         self.settled
-            && now == self.directory
+            && Stamp::at(directory) == self.directory
             && self
                 .files
                 .iter()
-                .all(|(file, stamp)| Stamp::at(&directory.join(file)) == *stamp)
+                .all(|(file, stamp)| Stamp::of_entry(&directory.join(file)) == *stamp)
     }
 
     /// A secret that can be used, for this target; the error says why not.
@@ -192,26 +160,12 @@ struct Found {
     settled: bool,
 }
 
-/// Whether a file has been left alone for long enough to trust its times.
-fn is_settled(metadata: &Metadata) -> bool {
-    let changed = Duration::new(
-        metadata.ctime().unsigned_abs(),
-        u32::try_from(metadata.ctime_nsec()).unwrap_or_default(),
-    );
-    is_long_from(SystemTime::UNIX_EPOCH + changed, SystemTime::now())
-}
-
-/// Whether a time differs enough from now. One in the future, of a clock that was set back since, does: a change would show.
-fn is_long_from(changed: SystemTime, now: SystemTime) -> bool {
-    let distance = now.duration_since(changed);
-    distance.unwrap_or_else(|ahead| ahead.duration()) > RECENT
-}
-
 fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
     let opened = dir.open_file(name).map_err(|error| error.to_string())?;
     let opened = opened.ok_or("it is gone")?;
     // Of the open file: what is checked is what is read.
     let metadata = opened.metadata().map_err(|error| error.to_string())?;
+    let settled = Stamp::from(&metadata).is_settled(SystemTime::now());
     if metadata.size() > file::MAX_FILE_BYTES {
         return Err("it is too long".to_owned());
     }
@@ -226,21 +180,6 @@ fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
     Ok(Found {
         stored: stored?,
         exposed: exposure(&metadata),
-        settled: is_settled(&metadata),
+        settled,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_file_is_left_alone_long_enough_also_if_its_time_is_ahead() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
-        let hour = Duration::from_secs(3600);
-        let little = Duration::from_millis(50);
-        assert!(is_long_from(now - hour, now) && is_long_from(now + hour, now));
-        assert!(!is_long_from(now - little, now) && !is_long_from(now + little, now));
-        assert!(!is_long_from(now, now));
-    }
 }

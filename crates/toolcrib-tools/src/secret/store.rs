@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::Read as _;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -25,7 +25,7 @@ use crate::model::mask::{Masker, Secrets};
 use crate::model::names::{Slug, hex};
 use crate::model::secret::Secret;
 use crate::model::secret::SecretName;
-use crate::storage::{DurableDir, StorageError};
+use crate::storage::{DurableDir, Followed, Stamp, Stamps, StorageError};
 
 /// How many values learned at run time are masked, and how many bytes of them.
 const MAX_LEARNED: usize = 64;
@@ -74,8 +74,8 @@ struct State {
     learned: VecDeque<Secret>,
     /// Values that are never forgotten.
     pinned: Vec<Secret>,
-    /// What the file besides held when it had this stamp.
-    also: Option<(FileStamp, Option<Secret>)>,
+    /// What the file besides holds.
+    also: Followed<Option<Secret>>,
     /// Made when it is first asked for: who lists secrets needs none.
     masker: Option<Masker>,
     /// How often something else was found in the files.
@@ -334,12 +334,11 @@ impl SecretStore {
     /// Looks whether the file besides is another one than before. What it held is masked on, since it may still be printed.
     fn look_besides(&self, state: &mut State) {
         let Some(file) = &self.0.also else { return };
-        let stamp = FileStamp::of(file);
-        let before = match &state.also {
-            Some((known, _)) if *known == stamp => return,
-            None if stamp == FileStamp::default() => return,
-            _ => state.also.take().and_then(|(_, value)| value),
-        };
+        let stamps = Stamps::new([Stamp::of_entry(file)]);
+        if state.also.current(&stamps).is_some() {
+            return;
+        }
+        let before = state.also.last().cloned().flatten();
         let value = text_of(file).map(Secret::new);
         let value = value.filter(|value| file::check_value(value).is_ok());
         if before != value {
@@ -347,7 +346,7 @@ impl SecretStore {
             state.forget();
             state.masker = None;
         }
-        state.also = Some((stamp, value));
+        state.also.set(stamps, value);
     }
 
     /// What the files hold now.
@@ -385,7 +384,7 @@ impl State {
     fn masker(&mut self) -> Masker {
         let (loaded, learned) = (&self.loaded, &self.learned);
         let stored = loaded.iter().flat_map(|loaded| loaded.values());
-        let besides = self.also.iter().filter_map(|(_, value)| value.as_ref());
+        let besides = self.also.last().into_iter().flatten();
         let all = stored.chain(learned).chain(&self.pinned).chain(besides);
         let masker = self.masker.get_or_insert_with(|| Masker::of(all));
         masker.clone()
@@ -399,28 +398,6 @@ impl State {
         while self.learned.len() > MAX_LEARNED || bytes(&self.learned) > MAX_LEARNED_BYTES {
             self.learned.pop_front();
         }
-    }
-}
-
-/// What tells one state of a file from the next; all zero where there is none.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct FileStamp([i64; 6]);
-
-impl FileStamp {
-    fn of(path: &Path) -> Self {
-        std::fs::symlink_metadata(path).map_or_else(
-            |_| FileStamp::default(),
-            |file| {
-                FileStamp([
-                    file.ino().cast_signed(),
-                    file.size().cast_signed(),
-                    file.mtime(),
-                    file.mtime_nsec(),
-                    file.ctime(),
-                    file.ctime_nsec(),
-                ])
-            },
-        )
     }
 }
 

@@ -13,6 +13,7 @@ mod aside;
 mod count;
 mod dir;
 mod error;
+mod followed;
 mod lock;
 mod name;
 mod stamp;
@@ -21,6 +22,8 @@ mod write;
 
 pub use aside::{set_aside, set_aside_unguarded};
 pub use count::Generation;
+#[doc(hidden)]
+pub use followed::{Followed, Stamps};
 pub use name::is_temp as is_leftover;
 pub use stamp::{Entry, Stamp};
 pub use tree::NewDir;

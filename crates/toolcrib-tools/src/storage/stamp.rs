@@ -1,6 +1,9 @@
 //! What tells one state of a file from the next: [`Stamp`]; and a file that is read with it.
 
+use std::fs::Metadata;
 use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
@@ -37,6 +40,18 @@ impl Stamp {
             mode: stat.st_mode as u32,
             owner: (stat.st_uid, stat.st_gid),
         }
+    }
+
+    /// The stamp of what a path leads to, if there is something.
+    #[doc(hidden)]
+    pub fn at(path: &Path) -> Option<Self> {
+        rustix::fs::stat(path).ok().map(|stat| Stamp::of(&stat))
+    }
+
+    /// The stamp of what is there under a path, if there is something: of a link, not of what it leads to.
+    #[doc(hidden)]
+    pub fn of_entry(path: &Path) -> Option<Self> {
+        rustix::fs::lstat(path).ok().map(|stat| Stamp::of(&stat))
     }
 
     /// Which file of its file system it is.
@@ -79,15 +94,19 @@ impl Stamp {
             (0, 0) => Duration::from_secs(2),
             _ => Duration::from_millis(20),
         };
-        let newest = self.changed.max(self.modified);
-        let (Ok(seconds), Ok(nanos)) = (u64::try_from(newest.0), u32::try_from(newest.1)) else {
-            // Before 1970: nothing that is written now will look like that.
-            return newest.0 < 0;
+        let is_far = |(seconds, nanos): (i64, i64)| {
+            let (Ok(seconds), Ok(nanos)) = (u64::try_from(seconds), u32::try_from(nanos)) else {
+                // Before 1970: nothing that is written now will look like that.
+                return seconds < 0;
+            };
+            // Nor like a time ahead, of a clock that was set back since.
+            let time = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos));
+            time.is_none_or(|time| {
+                let distance = now.duration_since(time);
+                distance.unwrap_or_else(|ahead| ahead.duration()) > tick
+            })
         };
-        now.duration_since(SystemTime::UNIX_EPOCH)
-            .ok()
-            .and_then(|now| now.checked_sub(Duration::new(seconds, nanos)))
-            .is_some_and(|age| age > tick)
+        is_far(self.changed) && is_far(self.modified)
     }
 
     /// Whether it is the same file with the same owner and the same rights, whatever happened in it.
@@ -120,6 +139,19 @@ impl Stamp {
         let nanos = u32::try_from(self.changed.1).ok()?;
         let changed = SystemTime::UNIX_EPOCH.checked_add(Duration::new(seconds, nanos))?;
         now.duration_since(changed).ok()
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(metadata: &Metadata) -> Self {
+        Stamp {
+            file: (metadata.dev(), metadata.ino()),
+            size: metadata.size(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            mode: metadata.mode(),
+            owner: (metadata.uid(), metadata.gid()),
+        }
     }
 }
 
@@ -208,7 +240,9 @@ mod tests {
         let now = SystemTime::UNIX_EPOCH + Duration::from_millis(100_500);
         assert!(at(100, 400_000_000).is_settled(now));
         assert!(!at(100, 495_000_000).is_settled(now));
-        assert!(!at(101, 0).is_settled(now), "in the future");
+        assert!(!at(101, 0).is_settled(now), "in the near future");
+        assert!(!at(100, 505_000_000).is_settled(now), "in the near future");
+        assert!(at(4000, 0).is_settled(now), "the clock was set back");
         // Without fractions the clock ticks in seconds.
         assert!(!at(100, 0).is_settled(now));
         assert!(at(98, 0).is_settled(now));

@@ -8,14 +8,14 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use toolcrib::crib::BundleRow;
-use toolcrib::model::text::visible;
+use toolcrib::model::text::{size, visible};
 use toolcrib::store::archive::MAX_ARCHIVE_BYTES;
 use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::Ask;
 
 use super::{counted, find, given};
 use crate::args::BundleExportArgs;
-use crate::commands::{Done, bytes_in_words};
+use crate::commands::Done;
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote::Backend;
@@ -92,10 +92,7 @@ fn write_out(args: &BundleExportArgs, bundle: &BundleRow, bytes: &[u8], output: 
         return Ok(ExitCode::SUCCESS);
     }
     output.line(&visible(&shown));
-    let (tools, size) = (
-        counted(bundle.tools, "tool"),
-        bytes_in_words(bytes.len() as u64),
-    );
+    let (tools, size) = (counted(bundle.tools, "tool"), size(bytes.len() as u64));
     let slug = visible(bundle.slug.as_str());
     output.say(&format!(
         "`{slug}` with {tools}, {size}; no value of a kept secret is in it"

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use crate::storage::{self, DirLock, DurableDir, StorageError, set_aside};
+use crate::storage::{DirLock, DurableDir, Stamp, Stamps, StorageError, set_aside};
 
 /// Where the lines are.
 pub(super) const LINES: &str = "usage.jsonl";
@@ -50,10 +50,6 @@ pub(super) struct Read {
     /// What is wrong with the files themselves, with the name of each.
     pub(super) problems: Vec<(String, String)>,
 }
-
-/// Tells whether the files are what they were.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Stamp([Option<storage::Stamp>; 2]);
 
 /// The files of a home.
 #[derive(Debug)]
@@ -218,10 +214,10 @@ impl UsageFiles {
     pub(super) fn read(&self) -> Read {
         let mut read = Read::default();
         for _ in 0..4 {
-            let before = self.stamp();
+            let before = self.stamps().each();
             read = self.read_once();
             // Or else somebody has folded meanwhile, and a part may be there twice, or not at all.
-            if self.stamp() == before {
+            if self.stamps().each() == before {
                 break;
             }
         }
@@ -261,11 +257,8 @@ impl UsageFiles {
     }
 
     /// Tells, with two system calls, whether something has changed.
-    pub(super) fn stamp(&self) -> Stamp {
-        Stamp([FOLDED, LINES].map(|name| {
-            let stat = rustix::fs::lstat(self.state.join(name)).ok()?;
-            Some(storage::Stamp::of(&stat))
-        }))
+    pub(super) fn stamps(&self) -> Stamps<2> {
+        Stamps::new([FOLDED, LINES].map(|name| Stamp::of_entry(&self.state.join(name))))
     }
 }
 

@@ -25,11 +25,11 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use self::counts::{Counts, Row};
-use self::files::{Read, Stamp, UsageFiles};
+use self::files::{Read, UsageFiles};
 use crate::model::ids::ToolId;
 use crate::model::names::{Slug, Version};
 use crate::spec::ToolSpec;
-use crate::storage::StorageError;
+use crate::storage::{Followed, StorageError};
 use toolcrib_core::record::CallRecord;
 
 /// How long counts wait for more of them.
@@ -119,8 +119,7 @@ struct State {
     appended: Option<Instant>,
     trouble: Option<String>,
     /// What the files say, as of when.
-    known: Read,
-    stamp: Option<Stamp>,
+    known: Followed<Read, 2>,
     looked: Option<Instant>,
 }
 
@@ -145,7 +144,8 @@ impl UsageLog {
             Some(id) => (None, id.to_string()),
             None => (self.place(spec.bundle.as_str()), spec.reference()),
         };
-        let kept = state.known.counts.get(workspace, &tool);
+        let kept = state.known.last();
+        let kept = kept.map_or_else(Usage::default, |kept| kept.counts.get(workspace, &tool));
         let waiting = state.waiting.get(workspace, &tool);
         Usage {
             call_count: kept.call_count.saturating_add(waiting.call_count),
@@ -181,7 +181,7 @@ impl UsageLog {
     /// returns those, with where they are now.
     pub fn mend(&self) -> Result<Vec<(String, PathBuf)>, StorageError> {
         let moved = self.files.mend(Timestamp::now());
-        self.lock().stamp = None;
+        self.lock().known.forget();
         moved
     }
 
@@ -235,7 +235,7 @@ impl UsageLog {
                 false
             }
         };
-        state.stamp = None;
+        state.known.forget();
         drop(state);
         if is_long && let Err(error) = self.files.fold(Timestamp::now()) {
             self.lock().trouble = Some(error.to_string());
@@ -245,15 +245,14 @@ impl UsageLog {
     }
 
     fn refresh(&self, state: &mut State) {
-        let is_fresh =
-            state.stamp.is_some() && state.looked.is_some_and(|looked| looked.elapsed() < GLANCE);
+        let is_fresh = state.known.last().is_some()
+            && state.looked.is_some_and(|looked| looked.elapsed() < GLANCE);
         if is_fresh {
             return;
         }
-        let stamp = self.files.stamp();
-        if state.stamp.as_ref() != Some(&stamp) {
-            state.known = self.files.read();
-            state.stamp = Some(stamp);
+        let stamps = self.files.stamps();
+        if state.known.current(&stamps).is_none() {
+            state.known.set(stamps, self.files.read());
         }
         state.looked = Some(Instant::now());
     }

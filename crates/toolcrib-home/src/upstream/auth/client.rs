@@ -1,8 +1,5 @@
 //! Who we are where tokens are given: registration, and how a token is asked for.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
 
 use super::super::settings::OAuthSettings;
@@ -14,6 +11,7 @@ use crate::egress::Target;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
 use crate::model::text;
+use crate::oauth::{self, Proof};
 use crate::secret::SecretStore;
 
 /// The longest token, and the longest time that one is believed to last.
@@ -132,36 +130,27 @@ impl Asker<'_> {
         fields: &[(&str, &str)],
     ) -> Result<Tokens, NotGiven> {
         let secret = self.secret(endpoint, client).map_err(NotGiven::Failed)?;
-        let mut fields = fields.to_vec();
-        let mut headers = HeaderMap::new();
-        match (client.method, &secret) {
-            (Method::Basic, Some(secret)) => {
-                let encode = |text: &str| {
-                    url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>()
-                };
-                let pair = format!("{}:{}", encode(&client.client_id), encode(secret.expose()));
-                let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
-                let mut value = value.map_err(|_| {
-                    NotGiven::Failed(AuthError::Failed(
-                        "the client's secret cannot be sent".to_owned(),
-                    ))
-                })?;
-                value.set_sensitive(true);
-                headers.insert(header::AUTHORIZATION, value);
-            }
-            (Method::Post, Some(secret)) => {
-                fields.push(("client_id", &client.client_id));
-                fields.push(("client_secret", secret.expose()));
-            }
-            _ => fields.push(("client_id", &client.client_id)),
-        }
-        let sent = self.reach.post_form(endpoint, &fields, headers).await;
+        let id = client.client_id.as_str();
+        let proof = match (client.method, &secret) {
+            (Method::Basic, Some(secret)) => Proof::Basic(secret),
+            (Method::Post, Some(secret)) => Proof::Post(secret),
+            _ => Proof::Nothing,
+        };
+        let sent = self.reach.send(endpoint, |request| {
+            oauth::ask(request, id, proof, fields);
+        });
+        let sent = sent.await;
         let answer = sent.map_err(NotGiven::Failed)?;
         let document = answer.object().unwrap_or_default();
         if answer.status.is_success() {
             return tokens(&document).map_err(NotGiven::Failed);
         }
-        let hidden: Vec<&str> = fields.iter().map(|(_, value)| *value).collect();
+        let mut hidden: Vec<&str> = fields.iter().map(|(_, value)| *value).collect();
+        match proof {
+            Proof::Nothing => hidden.push(id),
+            Proof::Post(secret) => hidden.extend([id, secret.expose()]),
+            Proof::Basic(secret) => hidden.push(secret.expose()),
+        }
         let why = said(&answer, &document, &hidden);
         let refused = matches!(
             document["error"].as_str(),

@@ -9,17 +9,17 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use http::{HeaderValue, Method, StatusCode, header};
 use serde_json::Value;
 use url::Url;
 
 use super::error::AuthError;
 use crate::egress::{AllowedHosts, Egress, Host, Reach as EgressReach, Request, Target};
 use crate::model::text;
+use crate::oauth::MAX_ANSWER;
 
-/// How long one request may take, and how long an answer may be.
+/// How long one request may take.
 const TIME: Duration = Duration::from_secs(20);
-const MAX_ANSWER: u64 = 256 * 1024;
 
 /// The way to those who let people in at one server.
 #[derive(Clone)]
@@ -98,7 +98,8 @@ impl Reach {
             .map_err(AuthError::Failed)
     }
 
-    async fn send(
+    /// Sends a request to an address that a server named.
+    pub(super) async fn send(
         &self,
         url: &str,
         change: impl FnOnce(&mut Request),
@@ -138,27 +139,6 @@ impl Reach {
             request.body = body;
             let json = HeaderValue::from_static("application/json");
             request.headers.insert(header::CONTENT_TYPE, json);
-        })
-        .await
-    }
-
-    /// Posts a form, with headers of its own.
-    pub(super) async fn post_form(
-        &self,
-        url: &str,
-        fields: &[(&str, &str)],
-        headers: HeaderMap,
-    ) -> Result<Answer, AuthError> {
-        let body = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(fields)
-            .finish();
-        let body = Bytes::from(body);
-        self.send(url, |request| {
-            request.method = Method::POST;
-            request.body = body;
-            request.headers.extend(headers);
-            let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
-            request.headers.insert(header::CONTENT_TYPE, kind);
         })
         .await
     }

@@ -40,7 +40,7 @@ use toolcrib_mcp::server::{Context, Reply};
 use self::asking::Asking;
 use self::follow::{AskBy, Follower, Step};
 use self::once::GivenOut;
-use self::pending::{Detached, Own, Pending};
+use self::pending::{Asker, Detached, Own, Pending};
 use self::retry::Answered;
 use self::seal::Seal;
 use super::CribHost;
@@ -257,7 +257,11 @@ fn begin(
         drop(place);
         outcome
     };
-    Own::new(registry, Arc::clone(asking), Box::pin(call))
+    let asker = Asker {
+        registry,
+        asking: Arc::clone(asking),
+    };
+    Own::new(Box::pin(call), asker)
 }
 
 /// Lets a call go on in the background.

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use toolcrib::{CallId, ErrorCode, Outcome, Registry};
 
 use super::asking::Asking;
+use crate::routes::calls::{GoesOn, Leave};
 
 /// How long an outcome is kept for whoever asks.
 const KEPT: Duration = Duration::from_secs(10 * 60);
@@ -22,52 +23,22 @@ const KEPT: Duration = Duration::from_secs(10 * 60);
 const MAX_KEPT: usize = 64;
 
 /// A call of a request that waits for it. Without the request it is cancelled, and ends as a cancelled call does, its processes with it.
-pub(super) struct Own {
-    registry: Registry,
-    asking: Arc<Asking>,
-    call: Option<BoxFuture<'static, Outcome>>,
+pub(super) type Own = GoesOn<Asker>;
+
+/// What a call of a waiting request is cancelled by.
+pub(super) struct Asker {
+    pub(super) registry: Registry,
+    pub(super) asking: Arc<Asking>,
 }
 
-impl Own {
-    pub(super) fn new(
-        registry: Registry,
-        asking: Arc<Asking>,
-        call: BoxFuture<'static, Outcome>,
-    ) -> Self {
-        Own {
-            registry,
-            asking,
-            call: Some(call),
-        }
-    }
-}
-
-impl Future for Own {
-    type Output = Outcome;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        // Taken out meanwhile: a call that panics must not be run on.
-        let Some(mut call) = self.call.take() else {
-            return Poll::Pending;
-        };
-        let polled = call.as_mut().poll(cx);
-        if polled.is_pending() {
-            self.call = Some(call);
-        }
-        polled
-    }
-}
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        let (Some(call), Some(id)) = (self.call.take(), self.asking.call_id()) else {
-            return;
-        };
-        self.registry.cancel(id);
-        // It ends its processes and is recorded. Without a runtime nothing of it runs.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(call);
-        }
+impl Leave for Asker {
+    /// A call without an id has not begun: nothing has to be ended.
+    fn leave(&self) -> bool {
+        let id = self.asking.call_id();
+        id.is_some_and(|id| {
+            self.registry.cancel(id);
+            true
+        })
     }
 }
 
@@ -195,14 +166,15 @@ impl Pending {
 
     /// Lets a call go on without whoever asked for it. `None` if there is nothing to go on with.
     pub(super) fn detach(self: &Arc<Self>, mut own: Own, request: String) -> Option<Arc<Detached>> {
-        let call = own.call.take()?;
-        let id = own.asking.call_id()?.clone();
+        let call = own.take()?;
+        let asker = &own.on_leave;
+        let id = asker.asking.call_id()?.clone();
         let (sender, outcome) = watch::channel(None);
         let detached = Arc::new(Detached {
             request,
-            registry: own.registry.clone(),
+            registry: asker.registry.clone(),
             id,
-            asking: Arc::clone(&own.asking),
+            asking: Arc::clone(&asker.asking),
             outcome,
             followers: AtomicUsize::new(0),
         });

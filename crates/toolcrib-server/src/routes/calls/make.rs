@@ -3,14 +3,10 @@
 //! A call that has begun goes on when its client goes, unless the client asked otherwise; one that still waits for a place is given up
 //! with its client. It is answered only after its record is written: what was answered survives the death of the server.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
@@ -22,6 +18,7 @@ use toolcrib::{CallId, Caller, ErrorCode, EventKind, EventReader, Outcome, ToolE
 use super::asker::approver;
 use super::body::{self, Wanted};
 use super::gate::Place;
+use super::goes_on::GoesOn;
 use super::state::look;
 use crate::api::{Answer, Api, Asked, Body, Query, Refusal, json_response};
 use crate::auth::Principal;
@@ -188,48 +185,7 @@ async fn one(api: &Api, who: &Principal, mut wanted: Wanted) -> Result<Outcome, 
         registry.recorded().await;
         outcome
     };
-    let call = GoesOn {
-        call: Some(call.boxed()),
-        cancel,
-    };
-    Ok(call.await)
-}
-
-/// A call that goes on in the background when nobody waits for it any more; cancelled, if that was wanted.
-struct GoesOn {
-    call: Option<BoxFuture<'static, Outcome>>,
-    cancel: Option<CancellationToken>,
-}
-
-impl Future for GoesOn {
-    type Output = Outcome;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Outcome> {
-        // Taken out meanwhile: a call that panics must not be run on.
-        let Some(mut call) = self.call.take() else {
-            return Poll::Pending;
-        };
-        let polled = call.as_mut().poll(cx);
-        if polled.is_pending() {
-            self.call = Some(call);
-        }
-        polled
-    }
-}
-
-impl Drop for GoesOn {
-    fn drop(&mut self) {
-        let Some(call) = self.call.take() else {
-            return;
-        };
-        if let Some(cancel) = &self.cancel {
-            cancel.cancel();
-        }
-        // Also if it is cancelled: it ends its processes and keeps what they printed. Without a runtime nothing of it runs.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(call);
-        }
-    }
+    Ok(GoesOn::new(call.boxed(), cancel).await)
 }
 
 /// The answer that an outcome is: 200 if the tool ran, however that went, else the status of the refusal.
@@ -469,32 +425,4 @@ impl CallStream {
 fn bug() -> Value {
     let error = ToolError::new(ErrorCode::Internal, BUG);
     json!({"ok": false, "error": error})
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::panic::AssertUnwindSafe;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
-    #[tokio::test]
-    async fn a_call_that_panicked_is_not_run_on() {
-        struct Panics(Arc<AtomicUsize>);
-        impl Future for Panics {
-            type Output = Outcome;
-            fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Outcome> {
-                self.0.fetch_add(1, Ordering::SeqCst);
-                panic!("a bug");
-            }
-        }
-        let polls = Arc::new(AtomicUsize::new(0));
-        let call = GoesOn {
-            call: Some(Panics(Arc::clone(&polls)).boxed()),
-            cancel: None,
-        };
-        let caught = AssertUnwindSafe(call).catch_unwind().await;
-        assert!(caught.is_err());
-        tokio::task::yield_now().await;
-        assert_eq!(polls.load(Ordering::SeqCst), 1);
-    }
 }

@@ -8,6 +8,7 @@ mod asker;
 mod body;
 pub(crate) mod doc;
 mod gate;
+mod goes_on;
 mod list;
 mod make;
 pub(crate) mod state;
@@ -20,6 +21,7 @@ use serde_json::json;
 pub(crate) use asker::lending;
 pub(crate) use body::{Approvals, InvokeBody, Wanted};
 pub(crate) use gate::{Gate, Place};
+pub(crate) use goes_on::{GoesOn, Leave};
 pub(crate) use make::{make, make_one, shape, too_many};
 
 use crate::api::{Route, Who, param};

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
@@ -17,6 +17,7 @@ use serde::Serialize;
 use tokio::sync::Notify;
 use toolcrib::approval::{Queued, Status};
 use toolcrib::registry::{Entry, EventSubscription, RunningCall};
+use toolcrib::storage::{Followed, Stamp, Stamps};
 use toolcrib::{Caller, Crib, Event, EventKind};
 use uuid::Uuid;
 
@@ -57,8 +58,8 @@ struct Shared {
     look: Notify,
     collecting: OnceLock<EventSubscription>,
     questions: Mutex<Questions>,
-    /// When switches of tools that are not of the store last changed, as far as was looked.
-    switches: Mutex<Option<Option<SystemTime>>>,
+    /// The switches of tools that are not of the store, as far as was looked.
+    switches: Mutex<Followed<()>>,
 }
 
 #[derive(Default)]
@@ -91,10 +92,8 @@ enum Audience {
 struct Questions {
     /// Those that were told of, and as what.
     told: HashMap<String, Status>,
-    /// When the queue's directory last changed, as far as was looked.
-    stamp: Option<SystemTime>,
-    /// Whether anybody has looked.
-    were_looked_at: bool,
+    /// The queue's directory, as far as was looked.
+    queue: Followed<()>,
 }
 
 impl Hub {
@@ -266,14 +265,12 @@ impl Shared {
 
     /// Tools of the program and of files are switched by a file of their own.
     fn look_at_switches(&self) {
-        let changed_at = std::fs::metadata(self.crib.home().join("state/flags.json"))
-            .and_then(|file| file.modified())
-            .ok();
+        let stamps = Stamps::new([Stamp::at(&self.crib.home().join("state/flags.json"))]);
         let mut known = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = known.replace(changed_at);
-        if before.is_some_and(|before| before != changed_at) {
+        if known.last().is_some() && known.is_other(&stamps) {
             self.tell_of_tools(Vec::new(), Vec::new());
         }
+        known.set(stamps, ());
     }
 
     /// Finds what others did. Reads files.
@@ -289,24 +286,18 @@ impl Shared {
             .questions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let changed_at = std::fs::metadata(self.crib.home().join("approvals"))
-            .and_then(|directory| directory.modified())
-            .ok();
-        // What changed within the last moments may have changed since within the clock's grain. Open questions expire without a change.
-        let is_settled = changed_at.is_none_or(|at| {
-            at.elapsed()
-                .is_ok_and(|elapsed| elapsed > Duration::from_secs(2))
-        });
+        let stamps = Stamps::new([Stamp::at(&self.crib.home().join("approvals"))]);
+        // Open questions expire without a change.
         let is_open = |status: &Status| matches!(status, Status::Pending | Status::Approved);
-        let is_known = questions.were_looked_at && questions.stamp == changed_at;
-        if is_known && is_settled && !questions.told.values().any(is_open) {
+        let is_known = questions.queue.current(&stamps).is_some();
+        if is_known && !questions.told.values().any(is_open) {
             return;
         }
-        let is_first = !std::mem::replace(&mut questions.were_looked_at, true);
+        let is_first = questions.queue.last().is_none();
         let Ok(listing) = self.crib.approvals().list(None) else {
             return;
         };
-        questions.stamp = changed_at;
+        questions.queue.set(stamps, ());
         let mut there = HashMap::with_capacity(listing.requests.len());
         for question in &listing.requests {
             let id = question.request.id.clone();

@@ -83,8 +83,8 @@ impl Query<'_> {
                     .to_owned()
             }
             ErrorKind::Regex(words) if words.contains("size limit") => format!(
-                "is too large an expression: compiled it takes more than {} MB; use smaller repetitions or fewer alternatives",
-                MAX_COMPILED >> 20
+                "is too large an expression: compiled it takes more than {}; use smaller repetitions or fewer alternatives",
+                text::size(MAX_COMPILED as u64)
             ),
             _ => self.syntax_fault(&error.to_string()),
         };

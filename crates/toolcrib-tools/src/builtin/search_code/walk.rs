@@ -22,6 +22,7 @@ use super::lines::{Count, Lines};
 use super::queue::{BATCH, Files, Job, Place, Queue, Working};
 use super::scope::Scope;
 use super::stop::{Stop, Stoppable};
+use crate::model::text::size;
 use crate::workspace::Workspace;
 
 /// How many directories deep a search goes.
@@ -384,12 +385,12 @@ impl<'a> Reader<'a> {
     }
 
     fn reason(&self, error: &io::Error) -> String {
-        let size = MAX_HELD >> 20;
+        let size = size(MAX_HELD as u64);
         match error.raw_os_error() {
             None if self.search.multiline => {
-                format!("it is larger than {size} MB, the most that `multiline` searches")
+                format!("it is larger than {size}, the most that `multiline` searches")
             }
-            None => format!("a line of it is longer than {size} MB; it was searched up to there"),
+            None => format!("a line of it is longer than {size}; it was searched up to there"),
             Some(_) => error.to_string(),
         }
     }

@@ -23,6 +23,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 use super::skipped::Skipped;
+use crate::model::text::size;
 use crate::workspace::Workspace;
 
 /// The most that is read of an ignore file.
@@ -261,8 +262,8 @@ impl<'a> Ignores<'a> {
         }
         if !is_whole {
             let reason = format!(
-                "it is longer than {} KB or {MAX_LINES} lines: the rest of its rules do not count",
-                MAX_BYTES / 1024
+                "it is longer than {} or {MAX_LINES} lines: the rest of its rules do not count",
+                size(MAX_BYTES)
             );
             self.skipped.note(shown.as_os_str().as_bytes(), reason);
         }

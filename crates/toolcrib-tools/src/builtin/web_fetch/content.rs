@@ -3,7 +3,6 @@
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-use super::super::size_in_words;
 use crate::egress::charset::{self, Decoded};
 use crate::model::text;
 
@@ -93,7 +92,7 @@ pub(super) fn in_words(declared: &str, bytes: usize) -> String {
     };
     format!(
         "binary content{kind}, {}: not shown",
-        size_in_words(bytes as u64)
+        text::size(bytes as u64)
     )
 }
 

@@ -5,7 +5,6 @@
 
 use serde_json::{Value, json};
 
-use super::super::size_in_words;
 use super::arguments::{Args, Verb};
 use crate::approval::grants::Origin;
 use crate::egress::{Egress, EgressError, ExchangeLog, Reach, Refusal, Standing, Target};
@@ -95,13 +94,13 @@ fn effect(args: &Args, url: &url::Url, target: &Target) -> String {
         words.push_str(&format!(
             " with the query `{}`, {}",
             text::shorten(query, MAX_SHOWN),
-            size_in_words(query.len() as u64)
+            text::size(query.len() as u64)
         ));
     }
     if let Some(body) = &args.body {
         words.push_str(&format!(
             ", body of {}: `{}`",
-            size_in_words(body.len() as u64),
+            text::size(body.len() as u64),
             text::shorten(body, MAX_SHOWN)
         ));
     }

@@ -8,7 +8,6 @@ use super::reach::{self, Reach};
 use super::surroundings::{judged_values, needs_temp};
 use crate::definition::{Cleanup, Definition, Privilege};
 use crate::model::JsonObject;
-use crate::model::limits::MB;
 use crate::model::sandbox_plan::{PlanLine, SandboxPlan};
 use crate::model::text;
 use crate::process::{Wall, no_egress};
@@ -245,7 +244,7 @@ impl Here<'_> {
         let Some(bytes) = settings.runner.memory(&wall) else {
             return PlanLine::open("memory", "no limit", "the setting `sandbox.memoryMb`");
         };
-        let promise = format!("{} MB of all its processes together", bytes / MB);
+        let promise = format!("{} of all its processes together", text::size(bytes));
         match self.has(Layer::MemoryLimit) {
             Ok(()) => PlanLine::kept("memory", promise, "a cgroup (memory-limit)"),
             Err(missing) => PlanLine::open(

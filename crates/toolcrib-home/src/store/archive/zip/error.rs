@@ -1,6 +1,7 @@
 //! Why an archive is refused: [`ZipError`].
 
-use super::{MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES, MB};
+use super::{MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_RATIO, MAX_UNPACKED_BYTES};
+use crate::model::text::size;
 
 /// Why an archive is not read. Names of entries in it are made safe to show.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -9,7 +10,7 @@ pub enum ZipError {
     #[error("it is no ZIP archive, or only a part of one")]
     NotZip,
     /// The file is too large.
-    #[error("it is larger than {} MB", MAX_ARCHIVE_BYTES / MB)]
+    #[error("it is larger than {}", size(MAX_ARCHIVE_BYTES as u64))]
     TooLarge,
     /// Something stands behind the end.
     #[error("it has a comment, or bytes behind its end, which belong to nothing")]
@@ -18,7 +19,7 @@ pub enum ZipError {
     #[error("it is a part of an archive in several files")]
     ManyDisks,
     /// The large variant of the format.
-    #[error("it is of the kind ZIP64, which no archive of at most {} MB needs", MAX_ARCHIVE_BYTES / MB)]
+    #[error("it is of the kind ZIP64, which no archive of at most {} needs", size(MAX_ARCHIVE_BYTES as u64))]
     Zip64,
     /// Too many entries.
     #[error("it has {found} or more entries; at most {MAX_ENTRIES} are read")]

@@ -63,7 +63,7 @@ async fn exchange(
 ) -> Result<(Option<Secret>, Response), ToolError> {
     let mut first = true;
     loop {
-        let mut request = grant.request(refresh_token.as_ref())?;
+        let mut request = grant.request(refresh_token.as_ref());
         request.log = log.clone();
         let again = std::mem::replace(&mut first, false);
         match egress.send(request).await {

@@ -1,25 +1,18 @@
 //! What is asked of a token server: an `auth` of type `oauth2` with its templates filled in.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method};
 use sha2::{Digest as _, Sha256};
 use url::Url;
-use url::form_urlencoded::{Serializer, byte_serialize};
 
-use super::{AuthContext, header};
+use super::AuthContext;
 use crate::egress::{Reach, Request, Target};
 use crate::manifest::{Auth, OauthGrant, Part, Placeholder, Template};
 use crate::model::error::ToolError;
 use crate::model::secret::Secret;
+use crate::oauth::{self, Proof};
 use crate::secret::{Asker, SecretName, SecretStore};
 
 /// How long a token server may take, if no call that waits for it is in more of a hurry.
 const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(30);
-/// How much it may say.
-const MAX_ANSWER: u64 = 256 * 1024;
 
 /// Which token is meant, without what it is got with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,54 +127,28 @@ impl Grant {
         GrantKey(hash.finalize().into())
     }
 
-    /// The request for a token (RFC 6749, 4.4.2 and 6), with this refresh token if it is one of that kind. Redirections are not
-    /// followed: nobody but the server that the file names is told a client's secret.
-    pub(super) fn request(&self, refresh_token: Option<&Secret>) -> Result<Request, ToolError> {
-        let mut form = Serializer::new(String::new());
-        match refresh_token {
-            None => form.append_pair("grant_type", "client_credentials"),
-            Some(token) => form
-                .append_pair("grant_type", "refresh_token")
-                .append_pair("refresh_token", token.expose()),
+    /// The request for a token (RFC 6749, 4.4.2 and 6), with this refresh token if it is one of that kind.
+    pub(super) fn request(&self, refresh_token: Option<&Secret>) -> Request {
+        let mut fields = match refresh_token {
+            None => vec![("grant_type", "client_credentials")],
+            Some(token) => vec![
+                ("grant_type", "refresh_token"),
+                ("refresh_token", token.expose()),
+            ],
         };
-        if let Some(scope) = &self.scope {
-            form.append_pair("scope", scope);
-        }
-        if self.client_secret.is_none() {
-            form.append_pair("client_id", self.client_id.expose());
-        }
+        fields.extend(self.scope.as_deref().map(|scope| ("scope", scope)));
         let mut request = Request::get(self.token_url.clone());
-        request.method = Method::POST;
-        request.body = Bytes::from(form.finish());
         request.reach = Reach::Listed;
         request.timeout = TIMEOUT;
-        request.max_received = MAX_ANSWER;
-        request.max_redirects = 0;
-        let form_type = HeaderValue::from_static("application/x-www-form-urlencoded");
-        request.headers.insert(CONTENT_TYPE, form_type);
-        let json = HeaderValue::from_static("application/json");
-        request.headers.insert(ACCEPT, json);
-        if let Some(secret) = &self.client_secret {
-            let value = self.client_header(secret)?;
-            request.headers.insert(AUTHORIZATION, value);
+        let proof = self
+            .client_secret
+            .as_ref()
+            .map_or(Proof::Nothing, Proof::Basic);
+        let sent = oauth::ask(&mut request, self.client_id.expose(), proof, &fields);
+        if let Some((store, sent)) = self.store.as_ref().zip(sent) {
+            store.also_mask(&sent);
         }
-        Ok(request)
-    }
-
-    /// Basic, with both texts encoded as in a form first (RFC 6749, 2.3.1).
-    fn client_header(&self, secret: &Secret) -> Result<HeaderValue, ToolError> {
-        let encoded = |secret: &Secret| -> Secret {
-            Secret::new(byte_serialize(secret.expose().as_bytes()).collect::<String>())
-        };
-        let (id, secret) = (encoded(&self.client_id), encoded(secret));
-        let pair = Secret::new(format!("{}:{}", id.expose(), secret.expose()));
-        let pair = Secret::new(STANDARD.encode(pair.expose()));
-        if let Some(store) = &self.store {
-            // What the server may repeat, in a form that the masker does not guess.
-            store.also_mask(&pair);
-        }
-        let value = Secret::new(format!("Basic {}", pair.expose()));
-        header::sensitive(&value, "`auth.clientSecret`")
+        request
     }
 
     /// The token server, as it may be shown.
