@@ -23,7 +23,8 @@ const BLACK_FLAG: char = '\u{1f3f4}';
 const KEYCAP: char = '\u{20e3}';
 
 /// Whether a character is hidden wherever it is: control characters but tab and line feed, what Unicode says is not shown
-/// by default (zero width, tags, bidirectional controls, selectors, fillers), other ends of lines, and noncharacters.
+/// by default (zero width, tags, bidirectional controls, selectors, fillers), blanks that are not white space, other ends of
+/// lines, and noncharacters.
 pub fn is_hidden(c: char) -> bool {
     match c {
         '\t' | '\n' | ' '..='~' => false,
@@ -46,6 +47,9 @@ pub fn is_hidden(c: char) -> bool {
         | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}'
         | '\u{e0000}'..='\u{e0fff}' => true,
+        // Blank, though Unicode counts them neither as white space nor as ignorable: Braille without a dot, blanks of
+        // hieroglyphs, the Khitan filler, the null notehead.
+        '\u{2800}' | '\u{13441}'..='\u{13442}' | '\u{16fe4}' | '\u{1d159}' => true,
         // Ends of lines and of paragraphs; marks of annotations.
         '\u{2028}'..='\u{2029}' | '\u{fff9}'..='\u{fffb}' => true,
         '\u{fdd0}'..='\u{fdef}' => true,
@@ -206,7 +210,8 @@ mod tests {
             ("a\u{1b}[31mb\u{7f}\u{9b}", "a[31mb"),
             ("a\r\nb", "a\nb"),
             ("a\u{2028}b\u{85}", "ab"),
-            ("\u{3164}\u{115f}\u{ffa0}a", "a"),
+            ("\u{3164}\u{115f}\u{1160}\u{ffa0}a", "a"),
+            ("a\u{2800}\u{13441}\u{13442}\u{16fe4}\u{1d159}", "a"),
             ("a\u{fffe}\u{1ffff}\u{fdd0}", "a"),
             // A joiner between letters that do not join, at the start, and twice.
             ("pay\u{200d}load", "payload"),

@@ -135,17 +135,37 @@ impl CommandCondition {
     }
 }
 
+/// Whether operands fit: a walk along both that goes back to the last `**` when it is stuck, and never to an earlier one, since
+/// what came before the last one has found its place already. So a project's pattern costs at most words times operands.
 fn operands_match(patterns: &[Operand], operands: &[&str]) -> bool {
-    match (patterns, operands) {
-        ([], []) => true,
-        ([Operand::Any], _) => true,
-        ([Operand::Any, rest @ ..], _) => {
-            (0..=operands.len()).any(|skipped| operands_match(rest, &operands[skipped..]))
+    let (mut pattern, mut at) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        match (patterns.get(pattern), operands.get(at)) {
+            (Some(Operand::Any), _) => {
+                if pattern + 1 == patterns.len() {
+                    return true;
+                }
+                retry = Some((pattern, at));
+                pattern += 1;
+                continue;
+            }
+            (Some(Operand::One(word)), Some(operand)) if word.matches(operand) => {
+                pattern += 1;
+                at += 1;
+                continue;
+            }
+            (None, None) => return true,
+            _ => {}
         }
-        ([Operand::One(word), rest @ ..], [operand, others @ ..]) => {
-            word.matches(operand) && operands_match(rest, others)
+        match retry {
+            Some((any, from)) if from < operands.len() => {
+                retry = Some((any, from + 1));
+                pattern = any + 1;
+                at = from + 1;
+            }
+            _ => return false,
         }
-        ([], _) | (_, []) => false,
     }
 }
 
@@ -169,4 +189,50 @@ fn variables<'i>(command: &'i Invocation<'_>) -> impl Iterator<Item = &'i str> {
             _ => None,
         });
     before.chain(declared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(patterns: &str, operands: &str) -> bool {
+        let patterns: Vec<Operand> = patterns.split_whitespace().map(Operand::parse).collect();
+        let operands: Vec<&str> = operands.split_whitespace().collect();
+        operands_match(&patterns, &operands)
+    }
+
+    #[test]
+    fn two_stars_fit_any_number_of_operands() {
+        for (patterns, operands, expected) in [
+            ("", "", true),
+            ("", "a", false),
+            ("**", "", true),
+            ("**", "a b", true),
+            ("a **", "a", true),
+            ("a **", "b", false),
+            ("** z", "z", true),
+            ("** z", "a z b z", true),
+            ("** z", "a z b", false),
+            ("** a ** b", "x a y b", true),
+            ("** a ** b", "b a", false),
+            ("** a b **", "a a b", true),
+            ("** ** a", "a", true),
+            ("a|b *", "b c", true),
+            ("a|b *", "b", false),
+        ] {
+            assert_eq!(
+                fits(patterns, operands),
+                expected,
+                "{patterns} / {operands}"
+            );
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_longer_than_one() {
+        let operands = "a ".repeat(20_000);
+        for stars in ["**", "** ** ** ** **", "** a ** a ** a ** a **"] {
+            assert!(!fits(&format!("{stars} z"), &operands));
+        }
+    }
 }

@@ -38,15 +38,23 @@ impl<'a> Parser<'a> {
                 Some(b' ' | b'\t') => self.at += 1,
                 Some(b'\\') if self.peek_at(1) == Some(b'\n') => self.at += 2,
                 Some(b'#') if self.at == 0 || is_boundary(self.bytes[self.at - 1]) => {
-                    let from = self.at;
-                    while self.peek().is_some_and(|byte| byte != b'\n') {
-                        self.at += 1;
-                    }
-                    self.note(from, super::places::Quote::Comment);
+                    self.comment();
                 }
                 _ => return,
             }
         }
+    }
+
+    /// Skips a comment, if one begins here.
+    pub(super) fn comment(&mut self) {
+        if self.peek() != Some(b'#') {
+            return;
+        }
+        let from = self.at;
+        while self.peek().is_some_and(|byte| byte != b'\n') {
+            self.at += 1;
+        }
+        self.note(from, super::places::Quote::Comment);
     }
 
     /// Skips blanks, comments and line ends.

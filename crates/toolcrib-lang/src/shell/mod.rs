@@ -198,6 +198,26 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_begins_right_after_a_closed_descriptor() {
+        for text in [
+            "zap <&-#",
+            "zap <&-# '\npow # '",
+            "zap 2>&-#\"\npow #\"",
+            "zap >&-#$(pow)\npow",
+        ] {
+            let script = read(text);
+            let commands: Vec<_> = script.commands.iter().map(|c| c.argv()).collect();
+            let expected = match text.contains('\n') {
+                true => vec![Some(vec!["zap"]), Some(vec!["pow"])],
+                false => vec![Some(vec!["zap"])],
+            };
+            assert_eq!(commands, expected, "{text}");
+            assert!(script.doubts.is_empty(), "{text}: {:?}", script.doubts);
+        }
+        assert!(!read("sh -c 'zap <&-#'").doubts.is_empty());
+    }
+
+    #[test]
     fn an_input_that_is_only_data_is_no_doubt() {
         for text in [
             "cat",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::grammar::is_boundary;
 use super::lex::{Parser, Pending, Place, Stop};
 use super::syntax::{Document, Piece, Raw, RawKind, RawRedirect};
 
@@ -75,7 +76,7 @@ impl<'a> Parser<'a> {
             self.doubt("an operator broken over two lines", start);
         }
         if kind == RawKind::Duplicate && self.peek() == Some(b'-') {
-            // `<&-` is whole: what follows at once is another word.
+            // `<&-` is whole: what follows at once is another word, and a `#` begins a comment.
             self.at += 1;
             redirects.push(RawRedirect {
                 kind,
@@ -85,6 +86,10 @@ impl<'a> Parser<'a> {
                 },
                 is_input: operator.starts_with('<') && matches!(number, None | Some("0")),
             });
+            if !self.peek().is_none_or(is_boundary) {
+                self.only_bash("words right after `<&-`", start);
+            }
+            self.comment();
             return Ok(true);
         }
         if operator == "<<<" {

@@ -4,7 +4,7 @@ use super::lex::Dialect;
 use super::options::{self, Spec};
 use super::programs::{self, Fact};
 use super::script::{Directory, Word};
-use super::walk::{Context, Outcome, Walker};
+use super::walk::{Context, Input, Outcome, Walker};
 use super::wrappers::{not_understood, parse, stays, value};
 use super::{builtins, followed, shells};
 
@@ -128,6 +128,12 @@ pub(super) fn ssh(
         {
             break;
         }
+    }
+    if words.is_empty() && host && !matches!(walker.input(context), Input::Start) {
+        walker.doubt(
+            "`ssh` without a command runs what it reads, and that cannot be told",
+            name,
+        );
     }
     if !words.is_empty() {
         walker.in_directory(Directory::Unknown, |walker| {

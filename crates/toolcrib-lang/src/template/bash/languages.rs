@@ -76,7 +76,7 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
         }
     }
     for (name, values) in &shape.fed {
-        if reads_input(name) {
+        if reads_input(name) || name == "ssh" && starts_shell_elsewhere(script) {
             for holder in values.iter().flat_map(|value| shape.sources(value)) {
                 mentioned(&holder).for_each(|index| refuse(index, name));
             }
@@ -92,8 +92,10 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
     }
     for site in &shape.sites {
         let database = site.command.as_deref().filter(|name| reads_input(name));
+        let elsewhere = site.command.as_deref().filter(|name| *name == "ssh");
+        let elsewhere = elsewhere.filter(|_| starts_shell_elsewhere(script));
         if site.spot == Spot::Input
-            && let Some(name) = database
+            && let Some(name) = database.or(elsewhere)
         {
             for index in values_in(&site.variable, shape) {
                 refuse(index, name);
@@ -107,6 +109,26 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
 /// Whether a program reads its input as queries or commands, and can run programs at that.
 fn reads_input(name: &str) -> bool {
     programs::find(name).is_some_and(|program| program.lists(Fact::Evaluates, "input"))
+}
+
+/// Whether an `ssh` has no command after its host: a shell there runs what it reads.
+fn starts_shell_elsewhere(script: &Script) -> bool {
+    let valued = programs::find("ssh").map_or("", |ssh| ssh.get(Fact::Valued));
+    script.commands.iter().any(|command| {
+        let mut is_value = false;
+        let operands = command.words.iter().skip(1).filter(|word| {
+            let text = word.literal_prefix();
+            if std::mem::take(&mut is_value) {
+                return false;
+            }
+            if text.starts_with('-') {
+                is_value = text.len() == 2 && text.ends_with(|c| valued.contains(c));
+                return false;
+            }
+            true
+        });
+        command.name() == Some("ssh") && operands.count() < 2
+    })
 }
 
 /// Refuses values that begin a name which is a command to the program when a certain sign comes first.
