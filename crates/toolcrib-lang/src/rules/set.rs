@@ -77,6 +77,9 @@ impl All {
             }
             all.rules.push(rule);
         }
+        // In the order in which they were switched off.
+        let place = |rule: &Arc<Rule>| set.off.iter().position(|off| off == rule.name());
+        all.disabled.sort_by_key(place);
         all
     }
 }
