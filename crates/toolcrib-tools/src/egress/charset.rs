@@ -1,7 +1,9 @@
 //! Bytes as text: the charsets that web servers still send, by the rules browsers follow.
 //!
-//! A byte order mark wins, then what the header says, then what the document says about itself, then UTF-8. Of the rest, UTF-16 and the
-//! Latin-1 family (which browsers read as windows-1252) are read; anything else is read as UTF-8 with a note, not guessed at.
+//! A byte order mark wins, then what the header says, then what the document says about itself, then UTF-8. A charset that browsers do not
+//! know either is read as UTF-8 with a note, not guessed at.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 
 /// How far into a document its own word about its charset is looked for, as browsers do.
 const LOOKED_AT: usize = 1024;
@@ -12,15 +14,6 @@ pub(crate) struct Decoded {
     pub(crate) text: String,
     /// What should be known about the reading.
     pub(crate) note: Option<String>,
-}
-
-/// A charset that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Charset {
-    Utf8,
-    Utf16Le,
-    Utf16Be,
-    Windows1252,
 }
 
 /// The charset that a `Content-Type` names.
@@ -35,58 +28,44 @@ pub(crate) fn named(content_type: &str) -> Option<&str> {
 
 /// Reads bytes as text; `header` is the charset that the server named.
 pub(crate) fn decode(bytes: &[u8], header: Option<&str>) -> Decoded {
-    let (bytes, marked) = match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => (rest, Some(Charset::Utf8)),
-        [0xff, 0xfe, rest @ ..] => (rest, Some(Charset::Utf16Le)),
-        [0xfe, 0xff, rest @ ..] => (rest, Some(Charset::Utf16Be)),
-        bytes => (bytes, None),
-    };
+    let marked = Encoding::for_bom(bytes);
+    let bytes = &bytes[marked.map_or(0, |(_, length)| length)..];
     let named = match marked {
         Some(_) => None,
         None => header
             .map(str::to_owned)
             .or_else(|| own_word(&bytes[..bytes.len().min(LOOKED_AT)])),
     };
+    let marked = marked.map(|(encoding, _)| encoding);
     let known = marked.or_else(|| match &named {
         Some(label) => charset(label),
-        None => Some(Charset::Utf8),
+        None => Some(UTF_8),
     });
     let unknown = || {
         let label = crate::model::text::shorten(named.as_deref().unwrap_or_default(), 60);
         format!("the charset `{label}` is not known here: read as UTF-8, other bytes replaced")
     };
     let note = known.is_none().then(unknown);
-    let (text, damaged) = match known.unwrap_or(Charset::Utf8) {
-        Charset::Utf8 => {
-            let text = String::from_utf8_lossy(bytes);
-            let damaged = matches!(text, std::borrow::Cow::Owned(_));
-            (text.into_owned(), damaged.then_some("UTF-8"))
-        }
-        Charset::Utf16Le => utf16(bytes, u16::from_le_bytes),
-        Charset::Utf16Be => utf16(bytes, u16::from_be_bytes),
-        Charset::Windows1252 => (latin1(bytes), None),
+    let encoding = known.unwrap_or(UTF_8);
+    let (text, is_damaged) = encoding.decode_without_bom_handling(bytes);
+    let damage = || {
+        // Both orders of UTF-16 go by one name.
+        let name = encoding.name().trim_end_matches(['L', 'B', 'E']);
+        format!("some bytes are no {name} and were replaced")
     };
-    let damage = damaged.map(|name| format!("some bytes are no {name} and were replaced"));
     Decoded {
-        text,
-        note: note.or(damage),
+        text: text.into_owned(),
+        note: note.or_else(|| is_damaged.then(damage)),
     }
 }
 
 /// The charset of a label, by the names browsers know.
-fn charset(label: &str) -> Option<Charset> {
+fn charset(label: &str) -> Option<&'static Encoding> {
     let label = label.trim_matches(|c: char| c.is_ascii_whitespace() || c == '"' || c == '\'');
-    Some(match label.to_ascii_lowercase().as_str() {
-        "utf-8" | "utf8" | "unicode-1-1-utf-8" | "x-unicode20utf8" => Charset::Utf8,
-        "utf-16" | "utf-16le" | "unicode" | "ucs-2" | "iso-10646-ucs-2" | "csunicode" => {
-            Charset::Utf16Le
-        }
-        "utf-16be" | "unicodefffe" => Charset::Utf16Be,
-        "us-ascii" | "ascii" | "iso-8859-1" | "iso8859-1" | "iso_8859-1" | "iso88591"
-        | "latin1" | "latin-1" | "l1" | "windows-1252" | "cp1252" | "x-cp1252" | "cp819"
-        | "ibm819" | "ansi_x3.4-1968" => Charset::Windows1252,
-        _ => return None,
-    })
+    match label.eq_ignore_ascii_case("latin-1") {
+        true => Some(WINDOWS_1252),
+        false => Encoding::for_label_no_replacement(label.as_bytes()),
+    }
 }
 
 /// What a document says about itself: `<meta charset=…>`, `<meta … content="…; charset=…">`, `<?xml … encoding="…"?>`.
@@ -109,45 +88,15 @@ fn own_word(start: &[u8]) -> Option<String> {
     // A document that can be read so far is not UTF-16, whatever it says.
     match charset(&label) {
         _ if label.is_empty() => None,
-        Some(Charset::Utf16Le | Charset::Utf16Be) => Some("utf-8".to_owned()),
+        Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Some("utf-8".to_owned()),
         _ => Some(label),
     }
 }
 
-fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> (String, Option<&'static str>) {
-    let pairs = bytes.chunks_exact(2);
-    let odd = !pairs.remainder().is_empty();
-    let units = pairs.map(|pair| unit([pair[0], pair[1]]));
-    let mut damaged = odd;
-    let mut text: String = char::decode_utf16(units)
-        .map(|c| {
-            c.unwrap_or_else(|_| {
-                damaged = true;
-                char::REPLACEMENT_CHARACTER
-            })
-        })
-        .collect();
-    if odd {
-        text.push(char::REPLACEMENT_CHARACTER);
-    }
-    (text, damaged.then_some("UTF-16"))
-}
-
 /// Latin-1 as browsers read it: windows-1252.
 pub(crate) fn latin1(bytes: &[u8]) -> String {
-    /// What stands at 0x80 to 0x9f.
-    const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
-        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
-        'ž', 'Ÿ',
-    ];
-    bytes
-        .iter()
-        .map(|byte| match byte {
-            0x80..=0x9f => HIGH[usize::from(byte - 0x80)],
-            byte => char::from(*byte),
-        })
-        .collect()
+    let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
+    text.into_owned()
 }
 
 #[cfg(test)]
@@ -181,6 +130,8 @@ mod tests {
         assert_eq!(text(b"\xff\xfeg\0\xfc\0", None), "gü");
         assert_eq!(text(b"\xfe\xff\0g\0\xfc", Some("utf-8")), "gü");
         assert_eq!(text(b"g\0\xfc\0", Some("utf-16")), "gü");
+        assert_eq!(text(b"\x82\xa0", Some("Shift_JIS")), "あ");
+        assert_eq!(text(b"\x80\x81\xff", Some("latin-1")), "€\u{81}ÿ");
         let page = b"<html><META http-equiv=x content='text/html; charset=windows-1252'>\xfc";
         assert!(text(page, None).ends_with('ü'));
         assert!(text(b"<meta charset=\"latin1\">\xfc", None).ends_with('ü'));
@@ -199,9 +150,9 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_said() {
-        let unknown = decode(b"\x82\xa0", Some("shift_jis"));
+        let unknown = decode(b"\x82\xa0", Some("shift_jis_2"));
         assert_eq!(unknown.text, "\u{fffd}\u{fffd}");
-        assert!(unknown.note.unwrap().contains("`shift_jis`"));
+        assert!(unknown.note.unwrap().contains("`shift_jis_2`"));
         let damaged = decode(b"a\xffb", None);
         assert_eq!(damaged.text, "a\u{fffd}b");
         assert!(damaged.note.unwrap().contains("UTF-8"));
