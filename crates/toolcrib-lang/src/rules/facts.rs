@@ -307,7 +307,9 @@ fn fill(invocations: &mut [Invocation<'_>], texts: &Texts<'_>) {
         let targets = command.redirects.iter().map(|redirect| &redirect.target);
         !invocation.is_authored && command.words.iter().chain(targets).any(is_open)
     };
-    if invocations.iter().any(asks) {
+    // A text that was not read whole asks in any case, and there may be too much of it to follow.
+    let is_cut = texts.shells.iter().any(|shell| shell.script.is_cut);
+    if !is_cut && invocations.iter().any(asks) {
         let mut found: Vec<(usize, Vec<Possible>, Vec<(usize, Possible)>)> = Vec::new();
         let values = Values::of(invocations, texts.lists());
         for (index, invocation) in invocations.iter().enumerate() {

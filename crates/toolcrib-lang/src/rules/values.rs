@@ -3,8 +3,8 @@
 //!
 //! Nothing here follows the order of running: a variable may be whatever any place of the text gives it. Words that nothing in the
 //! text gives (a variable from outside, the lines of a file, the names that `find` prints) are taken to be no options; what a
-//! program prints that is not known to print names may be anything. That is a guess in both directions, which is enough to ask
-//! somebody. Rules judge text; the sandbox is the wall.
+//! program prints that is not known to print names may be anything. That is a guess in both directions, which is enough for a
+//! question. Rules judge text; the sandbox is the wall.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
@@ -197,7 +197,7 @@ impl<'v, 's> Values<'v, 's> {
         }
         let mut possible = Possible {
             words: Vec::new(),
-            // With something before it, it is no option.
+            // With something before it, it cannot be an option.
             is_open: inner.is_open && at == 0,
         };
         let alone = word.parts.len() == 1;
@@ -217,7 +217,7 @@ impl<'v, 's> Values<'v, 's> {
                 }
             }
         }
-        // Git's own directory is told by how it is asked for.
+        // The question says that the answer is git's own directory.
         if matches!(&word.parts[at], Part::Dynamic(source) if super::place::git_path(source).is_some())
         {
             possible.add(word.clone());
@@ -367,7 +367,7 @@ impl<'v, 's> Values<'v, 's> {
         possible
     }
 
-    /// What a command reads on its input, or `xargs` in the file that it is told.
+    /// The words that a command reads on its input, or `xargs` in the file of its option.
     fn input(&self, index: usize, depth: usize) -> Possible {
         if depth == 0 {
             return Possible::open();
@@ -407,7 +407,7 @@ impl<'v, 's> Values<'v, 's> {
         possible
     }
 
-    /// What is in a here-document or here-string.
+    /// The words of a here-document or here-string.
     fn in_input(&self, text: &Word, depth: usize) -> Possible {
         let mut possible = Possible::default();
         for part in &text.parts {
@@ -425,7 +425,7 @@ impl<'v, 's> Values<'v, 's> {
         possible
     }
 
-    /// What is in a file, or in `<(…)`: the lines of a file that the text does not write are names.
+    /// The words in a file, or in `<(…)`: the lines of a file that the text does not write are names.
     fn in_file(&self, file: &Word, before: usize, depth: usize) -> Possible {
         if let [Part::Dynamic(source)] = file.parts.as_slice()
             && let Some(text) = source

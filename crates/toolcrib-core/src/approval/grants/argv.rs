@@ -166,7 +166,7 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         redirects,
         via,
         directory,
-        // The same, since `directory` is where the text starts.
+        // Equal to `directory`, which is where the text starts.
         hoped: _,
         piped,
         // A redirection gives it, which the second look finds.

@@ -59,7 +59,7 @@ fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Fin
         let unknown = |target: &&Arg<'_>| unclear(target) && !std::ptr::eq(*target, arg);
         if arg.word.splits || command.operands().any(|target| unknown(&target)) {
             let reason = format!(
-                "`{}` may be `-r`, and which targets it is given cannot be told",
+                "`{}` may be `-r`, with targets that are not known before it runs",
                 arg.text
             );
             return find(Verdict::Ask, reason, command.text());
@@ -68,7 +68,7 @@ fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Fin
     let any = |arg: &&Arg<'_>| arg.word.splits && arg.may_be_any_option();
     if let Some(arg) = command.args.iter().find(any) {
         let reason = format!(
-            "`{}` may be options and targets that cannot be told before it runs; write `--` before it",
+            "`{}` may become options and targets, which are not known before it runs; write `--` before it",
             arg.text
         );
         return find(Verdict::Ask, reason, command.text());
