@@ -1,6 +1,6 @@
 //! Conditions on commands: `command = "git push --force"`, or a table of name, arguments, options, words and variables.
 
-use super::invocation::{Flag, Invocation, Words};
+use super::invocation::{Arg, Flag, Invocation, Words};
 use super::name_glob::NameGlob;
 use crate::shell::{Part, Word};
 
@@ -27,6 +27,8 @@ pub(super) struct CommandCondition {
     pub(super) code: Vec<NameGlob>,
     /// Whether one of its operands must mean all there is where it works.
     pub(super) everything: bool,
+    /// Whether one of its words must be one that may be any option.
+    pub(super) unclear: bool,
 }
 
 /// A pattern for operands.
@@ -116,6 +118,7 @@ impl CommandCondition {
                 || command
                     .operands()
                     .any(|operand| command.is_everything(operand)))
+            && (!self.unclear || command.args.iter().any(Arg::may_be_any_option))
     }
 
     fn fits_code(&self, command: &Invocation<'_>) -> bool {

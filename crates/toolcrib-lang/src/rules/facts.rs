@@ -2,16 +2,19 @@
 
 use std::cell::OnceCell;
 use std::path::Path;
+use std::rc::Rc;
 
 use serde_json::{Value, json};
 
 use super::RuleContext;
 use super::invocation::{Invocation, word_text};
+use super::links;
 use super::paths::{Access, PathWord};
-use super::place::Where;
+use super::place::{Located, Where};
+use super::values::{Possible, Values};
 use crate::judgement::Touched;
 use crate::model::JsonObject;
-use crate::shell::{self, Script, WordLoop};
+use crate::shell::{self, Script, Word, WordList};
 use crate::spec::{Role, ToolSpec};
 
 /// A call, as rules see it.
@@ -135,6 +138,10 @@ impl<'a> Texts<'a> {
         usize::try_from(steps).unwrap_or(usize::MAX)
     }
 
+    fn lists(&self) -> impl Iterator<Item = &WordList> {
+        self.shells.iter().flat_map(|shell| &shell.script.lists)
+    }
+
     fn place(&self) -> &Where {
         self.place
             .get_or_init(|| Where::new(self.workspace, self.directory, &[]))
@@ -143,7 +150,7 @@ impl<'a> Texts<'a> {
 
 impl<'a> Facts<'a> {
     pub(super) fn of(tool: &'a ToolSpec, args: &'a JsonObject, texts: &'a Texts<'a>) -> Self {
-        let invocations = texts
+        let mut invocations: Vec<Invocation<'a>> = texts
             .shells
             .iter()
             .flat_map(|shell| {
@@ -154,6 +161,7 @@ impl<'a> Facts<'a> {
                 })
             })
             .collect();
+        fill(&mut invocations, texts);
         Facts {
             tool,
             args,
@@ -186,12 +194,9 @@ impl<'a> Facts<'a> {
         self.invocations.iter()
     }
 
-    /// The loops over words of every shell text.
-    pub(super) fn loops(&self) -> impl Iterator<Item = &WordLoop> {
-        self.texts
-            .shells
-            .iter()
-            .flat_map(|shell| &shell.script.loops)
+    /// The words that variables of every shell text take.
+    pub(super) fn lists(&self) -> impl Iterator<Item = &WordList> {
+        self.texts.lists()
     }
 
     /// The paths that parameters name, and what else the call touches.
@@ -213,7 +218,7 @@ impl<'a> Facts<'a> {
             });
             let paths = named.chain(touched).map(|(text, access)| {
                 let text = text.strip_prefix("file://").unwrap_or(text);
-                let word = shell::Word::text(text);
+                let word = Word::text(text);
                 PathWord {
                     located: place.locate(&word, &Default::default()),
                     text: text.to_owned(),
@@ -291,5 +296,47 @@ impl<'a> Facts<'a> {
             ]
         });
         [&bound[0], &bound[1], &bound[2], &bound[3]]
+    }
+}
+
+/// Says of each command what its words may become, and which links there are by then.
+fn fill(invocations: &mut [Invocation<'_>], texts: &Texts<'_>) {
+    let is_open = |word: &Word| !word.is_static() && !word.parts.is_empty();
+    let asks = |invocation: &Invocation<'_>| {
+        let command = invocation.command;
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        !invocation.is_authored && command.words.iter().chain(targets).any(is_open)
+    };
+    // A text that was not read whole asks in any case, and there may be too much of it to follow.
+    let is_cut = texts.shells.iter().any(|shell| shell.script.is_cut);
+    if !is_cut && invocations.iter().any(asks) {
+        let mut found: Vec<(usize, Vec<Possible>, Vec<(usize, Possible)>)> = Vec::new();
+        let values = Values::of(invocations, texts.lists());
+        for (index, invocation) in invocations.iter().enumerate() {
+            if !asks(invocation) {
+                continue;
+            }
+            let args = invocation.args.iter();
+            let args = args.map(|arg| values.of_word(arg.word, index)).collect();
+            let targets = invocation.command.redirects.iter().enumerate();
+            let targets = targets
+                .filter(|(_, redirect)| is_open(&redirect.target))
+                .map(|(at, redirect)| (at, values.of_word(&redirect.target, index)));
+            found.push((index, args, targets.collect()));
+        }
+        for (index, args, targets) in found {
+            let invocation = &mut invocations[index];
+            for (arg, possible) in invocation.args.iter_mut().zip(args) {
+                arg.possible = possible;
+            }
+            invocation.targets = targets;
+        }
+    }
+    let links: Vec<(Located, Located)> = invocations.iter().filter_map(links::made_by).collect();
+    if !links.is_empty() {
+        let links: Rc<[(Located, Located)]> = links.into();
+        for invocation in invocations {
+            invocation.links = Rc::clone(&links);
+        }
     }
 }

@@ -47,6 +47,7 @@ const COMMAND_KEYS: &[&str] = &[
     "language",
     "code",
     "everything",
+    "unclear",
 ];
 
 /// What an expression may use.
@@ -428,14 +429,16 @@ impl Reader {
                 ));
             }
         }
-        let everything = match table.get("everything") {
+        let mut flag = |key: &str| match table.get(key) {
             None => false,
-            Some(Value::Boolean(everything)) => *everything,
+            Some(Value::Boolean(given)) => *given,
             Some(_) => {
-                self.problem("`everything` must be `true` or `false`");
+                self.problem(format!("`{key}` must be `true` or `false`"));
                 false
             }
         };
+        let everything = flag("everything");
+        let unclear = flag("unclear");
         let words = |texts: Vec<String>| texts.iter().map(|text| Words::parse(text)).collect();
         let args = self.texts(table, "args");
         let condition = CommandCondition {
@@ -451,6 +454,7 @@ impl Reader {
             languages,
             code: self.patterns(table, "code"),
             everything,
+            unclear,
         };
         Some(condition)
     }

@@ -97,9 +97,9 @@ impl PathGlob {
     pub(super) fn matches(&self, path: &Located, workspace: &[Name]) -> bool {
         let names = path.names.as_slice();
         match (self.from, path.root) {
-            // Anything anywhere fits `*`, and `ls *` names nothing in particular.
-            (From::Anywhere, _) => fits_if(&self.steps, &[names], |name| {
-                name.glob.as_ref().is_none_or(|glob| glob.fixed() > 1)
+            // Anything anywhere fits `*`, and `ls *` names nothing in particular. `ls .git/*` does.
+            (From::Anywhere, _) => fits_if(&self.steps, &[names], |name, follows| {
+                follows || name.glob.as_ref().is_none_or(|glob| glob.fixed() > 1)
             }),
             (From::FileSystem, Root::FileSystem)
             | (From::Home, Root::Home)
@@ -140,10 +140,11 @@ fn beneath_a_home(names: &[Name]) -> Option<&[Name]> {
 
 /// Whether a path, given in pieces, fits: a walk along both that goes back to the last `**` when it is stuck.
 fn fits(steps: &[Step], pieces: &[&[Name]]) -> bool {
-    fits_if(steps, pieces, |_| true)
+    fits_if(steps, pieces, |_, _| true)
 }
 
-fn fits_if(steps: &[Step], pieces: &[&[Name]], enough: impl Fn(&Name) -> bool) -> bool {
+/// Like [`fits`], for names that are `enough`, given whether a name of the pattern comes right before.
+fn fits_if(steps: &[Step], pieces: &[&[Name]], enough: impl Fn(&Name, bool) -> bool) -> bool {
     let length: usize = pieces.iter().map(|piece| piece.len()).sum();
     let name = |mut index: usize| {
         for piece in pieces {
@@ -154,6 +155,8 @@ fn fits_if(steps: &[Step], pieces: &[&[Name]], enough: impl Fn(&Name) -> bool) -
         }
         None
     };
+    let is_name =
+        |step: Option<usize>| matches!(step.and_then(|step| steps.get(step)), Some(Step::Name(_)));
     let (mut step, mut at) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
@@ -166,7 +169,9 @@ fn fits_if(steps: &[Step], pieces: &[&[Name]], enough: impl Fn(&Name) -> bool) -
                 step += 1;
                 continue;
             }
-            (Some(Step::Name(glob)), Some(name)) if enough(name) && name.may_be(glob) => {
+            (Some(Step::Name(glob)), Some(name))
+                if enough(name, is_name(step.checked_sub(1))) && name.may_be(glob) =>
+            {
                 step += 1;
                 at += 1;
                 continue;

@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::rc::Rc;
 
 use super::name_glob::NameGlob;
 use super::paths::{self, PathWord};
 use super::place::{Located, Root, Where};
+use super::values::Possible;
 use crate::model::text;
 use crate::shell::programs::{self, Fact};
-use crate::shell::{Part, SimpleCommand, Word};
+use crate::shell::{Directory, Part, SimpleCommand, Word};
 
 /// A command with what rules ask about it.
 pub(super) struct Invocation<'s> {
@@ -21,6 +23,10 @@ pub(super) struct Invocation<'s> {
     /// The program without its directory; empty when there is none, or nobody can tell.
     pub(super) name: &'s str,
     pub(super) args: Vec<Arg<'s>>,
+    /// What the targets of its redirections may become, by their number.
+    pub(super) targets: Vec<(usize, Possible)>,
+    /// The links that the text makes, and where they lead.
+    pub(super) links: Rc<[(Located, Located)]>,
     paths: OnceCell<Vec<PathWord>>,
     hosts: OnceCell<Vec<String>>,
 }
@@ -32,12 +38,25 @@ pub(super) struct Arg<'s> {
     pub(super) text: Cow<'s, str>,
     /// Whether it comes after `--`, which makes it an operand whatever it looks like.
     after_dashes: bool,
+    /// What it may become, if it is not fixed.
+    pub(super) possible: Possible,
 }
 
 impl Arg<'_> {
     /// Whether it is an option; `-` alone is standard input.
     pub(super) fn is_option(&self) -> bool {
         !self.after_dashes && self.text.len() > 1 && self.text.starts_with('-')
+    }
+
+    /// The options that it may become.
+    pub(super) fn possible_options(&self) -> impl Iterator<Item = &str> {
+        let texts = self.possible.words.iter().filter_map(Word::as_static);
+        texts.filter(|text| !self.after_dashes && text.len() > 1 && text.starts_with('-'))
+    }
+
+    /// Whether it may become an option that nothing in the text names.
+    pub(super) fn may_be_any_option(&self) -> bool {
+        !self.after_dashes && self.possible.is_open && self.word.literal_prefix().is_empty()
     }
 }
 
@@ -64,6 +83,7 @@ impl<'s> Invocation<'s> {
                     word,
                     text,
                     after_dashes,
+                    possible: Possible::default(),
                 })
             })
             .collect();
@@ -74,6 +94,8 @@ impl<'s> Invocation<'s> {
             is_authored,
             name,
             args,
+            targets: Vec::new(),
+            links: Rc::default(),
             paths: OnceCell::new(),
             hosts: OnceCell::new(),
         }
@@ -82,6 +104,15 @@ impl<'s> Invocation<'s> {
     /// Where a word of it leads.
     pub(super) fn locate(&self, word: &Word) -> Located {
         self.place.locate(word, &self.command.directory)
+    }
+
+    /// Where a word of it leads, if every `cd` before it succeeds.
+    pub(super) fn guess(&self, word: &Word) -> Located {
+        let directory = match self.command.directory {
+            Directory::Unknown => &self.command.hoped,
+            _ => &self.command.directory,
+        };
+        self.place.locate(word, directory)
     }
 
     /// The arguments that are no options, nor values of options that stand before a subcommand.
@@ -133,7 +164,7 @@ impl<'s> Invocation<'s> {
             Certainty::Certain => letters,
             Certainty::Perhaps => "",
         };
-        let options = || {
+        let given = || {
             let mut is_value = false;
             self.args.iter().filter_map(move |arg| {
                 if std::mem::take(&mut is_value) || !arg.is_option() {
@@ -154,6 +185,12 @@ impl<'s> Invocation<'s> {
                 }
             })
         };
+        let possible = || {
+            let args = self.args.iter();
+            args.filter(move |_| certainty == Certainty::Perhaps)
+                .flat_map(Arg::possible_options)
+        };
+        let options = || given().chain(possible());
         if let Some(long) = spelling.strip_prefix("--") {
             return options().any(|option| {
                 is_long(option, long)
@@ -182,7 +219,13 @@ impl<'s> Invocation<'s> {
     /// Whether an operand means all there is where the command works: `.`, `..`, `*`, `$PWD`, the workspace by its name, `:/` and
     /// other pathspecs of git that leave nothing out.
     pub(super) fn is_everything(&self, operand: &Arg<'_>) -> bool {
-        let mut text = operand.text.as_ref();
+        let possible = operand.possible.words.iter();
+        let mut possible = possible.map(|word| (word_text(word), word));
+        self.means_everything(&operand.text, operand.word)
+            || possible.any(|(text, word)| self.means_everything(&text, word))
+    }
+
+    fn means_everything(&self, mut text: &str, word: &Word) -> bool {
         if self.name == "git"
             && let Some(magic) = text.strip_prefix(':')
         {
@@ -207,7 +250,7 @@ impl<'s> Invocation<'s> {
         ] {
             text = text.strip_prefix(here).unwrap_or(text);
         }
-        let located = self.locate(operand.word);
+        let located = self.locate(word);
         text.chars().all(|c| "./*".contains(c))
             || located.root == Root::Workspace && located.names.is_empty()
     }

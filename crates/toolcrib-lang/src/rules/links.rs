@@ -1,4 +1,4 @@
-//! Where links lead that are in the workspace: the only place where rules look at files.
+//! Where links lead that are in the workspace: the only place where rules look at files. Also the links that a text makes itself.
 //!
 //! By the time a command runs a link may lead elsewhere. What must hold is the sandbox's business; a rule judges what is there.
 
@@ -6,7 +6,10 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use super::invocation::Invocation;
 use super::name_glob::NameGlob;
+use super::place::Located;
+use crate::shell::Word;
 
 /// How many links a path may go through, as in the kernel.
 const MAX_LINKS: usize = 40;
@@ -53,6 +56,32 @@ pub(super) fn leads(path: &Path) -> Option<PathBuf> {
         }
     }
     (links > 0).then_some(at)
+}
+
+/// The link that a command makes, and where it leads: `ln -s .git g`.
+pub(super) fn made_by(command: &Invocation<'_>) -> Option<(Located, Located)> {
+    if command.name != "ln" || !command.has("-s|--symbolic") {
+        return None;
+    }
+    let mut operands = command.operands().map(|operand| operand.word.as_static());
+    let target = operands.next()??;
+    let link = operands.next();
+    if operands.next().is_some() {
+        return None;
+    }
+    let link = match link {
+        Some(link) => link?,
+        None => target.trim_end_matches('/').rsplit('/').next()?,
+    };
+    // A path that does not start at the root starts where the link is.
+    let target = match link.trim_end_matches('/').rsplit_once('/') {
+        Some((parent, _)) if !target.starts_with('/') => format!("{parent}/{target}"),
+        _ => target.to_owned(),
+    };
+    Some((
+        command.guess(&Word::text(link)),
+        command.guess(&Word::text(target)),
+    ))
 }
 
 /// The links in a directory whose names fit a pattern of a shell.

@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! facts        what a call is about, read once: invocation, paths (habits, links), place, host
+//! values       what words that are not fixed may become
 //! rule         one condition on it: patterns, command, glob (name_glob), knowledge
 //! set          all rules, behind the trait Rules
 //! file         rules as TOML, checked with their examples when they are loaded
@@ -27,6 +28,11 @@ mod patterns;
 mod place;
 mod rule;
 mod set;
+mod values;
+
+#[cfg(test)]
+#[path = "verdict_tests.rs"]
+mod verdict_tests;
 
 pub use file::{RuleProblem, RulesError, Whose};
 pub use rule::{Rule, RuleOrigin};

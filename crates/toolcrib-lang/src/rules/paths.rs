@@ -29,6 +29,9 @@ pub(super) enum Access {
     Write,
 }
 
+/// The most links of a text that are looked at.
+const MAX_MADE_LINKS: usize = 64;
+
 /// The paths that a command names.
 pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
     let mut found = Found {
@@ -41,6 +44,16 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
             RedirectKind::Write => Access::Write,
         };
         found.add_at(&redirect.target, &redirect.directory, access);
+    }
+    for (at, possible) in &command.targets {
+        let redirect = &command.command.redirects[*at];
+        let access = match redirect.kind {
+            RedirectKind::Read => Access::Read,
+            RedirectKind::Write => Access::Write,
+        };
+        for word in &possible.words {
+            found.add_at(word, &redirect.directory, access);
+        }
     }
     if command.args.is_empty() {
         return found.paths;
@@ -96,7 +109,13 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
             Operands::LastWritten if operand == operands && operands > 1 => Access::Write,
             Operands::LastWritten => Access::Read,
         };
-        found.operand(arg, access);
+        found.operand(arg.word, &arg.text, access);
+        for word in &arg.possible.words {
+            let text = word_text(word);
+            if !text.starts_with('-') {
+                found.operand(word, &text, access);
+            }
+        }
     }
     found.paths
 }
@@ -178,8 +197,7 @@ impl Found<'_, '_> {
         Next::Anything
     }
 
-    fn operand(&mut self, arg: &Arg<'_>, access: Access) {
-        let text = arg.text.as_ref();
+    fn operand(&mut self, word: &Word, text: &str, access: Access) {
         if let Some((key, value)) = text.split_once('=')
             && !key.is_empty()
             && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -189,12 +207,12 @@ impl Found<'_, '_> {
             } else {
                 access
             };
-            self.add(&without(arg.word, text.len() - value.len()), access);
+            self.add(&without(word, text.len() - value.len()), access);
             return;
         }
         // `-v ~/.ssh:/root/.ssh`, `host:path`
         if text.contains(':') && !text.contains("://") {
-            for piece in pieces(arg.word) {
+            for piece in pieces(word) {
                 let text = word_text(&piece);
                 if text.contains('/') || text.starts_with('~') {
                     self.add(&piece, access);
@@ -202,7 +220,7 @@ impl Found<'_, '_> {
             }
             return;
         }
-        self.add(arg.word, access);
+        self.add(word, access);
     }
 
     fn add(&mut self, word: &Word, access: Access) {
@@ -223,14 +241,47 @@ impl Found<'_, '_> {
         if !can_be_a_path(&text) {
             return;
         }
-        self.paths.push(PathWord {
-            located: self.command.place.locate(word, directory),
-            text: text.into_owned(),
-            access,
-        });
+        let located = self.command.place.locate(word, directory);
+        // A `cd` that may fail: where it leads if it does not.
+        let hoped = &self.command.command.hoped;
+        if *directory == Directory::Unknown && *hoped != Directory::Unknown {
+            let guess = self.command.place.locate(word, hoped);
+            if guess != located {
+                self.push(guess, &text, access);
+            }
+        }
+        self.push(located, &text, access);
         if self.command.follows_links {
             self.follow(word, directory, access);
         }
+    }
+
+    /// Adds a path, and where it leads by a link that the text makes.
+    fn push(&mut self, located: Located, text: &str, access: Access) {
+        for (link, target) in self.command.links.iter().take(MAX_MADE_LINKS) {
+            // These are about the link itself.
+            let itself = located.names.len() == link.names.len()
+                && matches!(self.command.name, "ln" | "rm" | "unlink" | "mv");
+            if located.root == link.root
+                && !link.names.is_empty()
+                && !itself
+                && located.names.starts_with(&link.names)
+            {
+                let mut led = target.clone();
+                led.names
+                    .extend_from_slice(&located.names[link.names.len()..]);
+                self.paths.push(PathWord {
+                    located: led,
+                    text: text.to_owned(),
+                    access,
+                });
+            }
+        }
+        self.paths.push(PathWord {
+            located,
+            text: text.to_owned(),
+            access,
+        });
     }
 
     /// Adds where a path leads by a link: a fixed one, and one whose last name is a pattern.

@@ -273,6 +273,17 @@ impl Where {
                     root = Some(Root::Temporary);
                     made = true;
                 }
+                // Wherever it is, it is a `.git`.
+                Part::Dynamic(text) if first && git_path(text).is_some() => {
+                    root = Some(Root::Unknown);
+                    let path = git_path(text).unwrap_or_default();
+                    for (index, name) in path.split('/').enumerate() {
+                        if index > 0 {
+                            names.push(Building::default());
+                        }
+                        names.last_mut().into_iter().for_each(|own| own.text(name));
+                    }
+                }
                 Part::Variable(_) | Part::Dynamic(_) => {
                     if first {
                         root = Some(Root::Unknown);
@@ -381,6 +392,32 @@ impl Where {
             },
         }
     }
+}
+
+/// The path in git's own directory that `$(git rev-parse --git-dir)` and its like print.
+pub(super) fn git_path(source: &str) -> Option<String> {
+    let text = source.trim_matches('"');
+    let text = match text.strip_prefix('`') {
+        Some(rest) => rest.strip_suffix('`')?,
+        None => text.strip_prefix("$(")?.strip_suffix(')')?,
+    };
+    let mut words = text.split_whitespace();
+    if words.next() != Some("git") || !words.any(|word| word == "rev-parse") {
+        return None;
+    }
+    while let Some(word) = words.next() {
+        match word {
+            "--git-dir" | "--absolute-git-dir" | "--git-common-dir" => {
+                return Some(".git".to_owned());
+            }
+            "--git-path" => {
+                let path = words.next()?.trim_matches(['"', '\'']);
+                return Some(format!(".git/{path}"));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// A directory as the reader of shell text tells it, which may start in the home directory.

@@ -1,9 +1,9 @@
 //! Going through compound commands: where the shell may be after them, and what a function does.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::programs::{self, Fact};
-use super::script::{Directory, SimpleCommand, Word, WordLoop};
+use super::script::{Directory, SimpleCommand, Word};
 use super::syntax::{Command, Kind, List, Piece, Raw};
 use super::variables;
 use super::walk::{Context, Function, Input, Outcome, Walker, join};
@@ -33,11 +33,12 @@ impl Walker {
                 // What opens them is the group itself.
                 self.list_command(SimpleCommand {
                     redirects: own.clone(),
+                    hoped: self.hoped.clone(),
                     span: self.span(command, context),
                     ..SimpleCommand::default()
                 });
             }
-            let around = Rc::make_mut(&mut inner.redirects);
+            let around = Arc::make_mut(&mut inner.redirects);
             around.extend(own);
             if around.len() > MAX_INHERITED {
                 around.truncate(MAX_INHERITED);
@@ -93,10 +94,11 @@ impl Walker {
                     self.pieces(&word.pieces, context);
                     self.arguments(word, &mut expanded);
                 }
-                self.script.loops.push(WordLoop {
-                    name: (*name).to_owned(),
-                    words: expanded,
-                });
+                // Without words it goes over the positional parameters.
+                if words.is_empty() {
+                    expanded.push(Word::dynamic("$@"));
+                }
+                self.note_list(name, expanded);
                 let start = self.start_loop(*moves, &mut inner);
                 self.list(body, &inner);
                 self.end_loop(start)

@@ -47,6 +47,7 @@ fn change_directory(
 ) -> Outcome {
     walker.movements += 1;
     let before = walker.directory.clone();
+    let hoped = std::mem::replace(&mut walker.hoped, Directory::Unknown);
     let unknown = Outcome {
         ok: Some(Directory::Unknown),
         failed: Some(before.clone()),
@@ -69,24 +70,28 @@ fn change_directory(
     // It only changes the list of directories then.
     if name == "pushd" && given.iter().any(|option| option.name == "n") {
         walker.movements -= 1;
+        walker.hoped = hoped;
         return Outcome::stays(&before);
     }
     let physical = given.iter().any(|option| option.name == "P");
-    let home = |rest: &str| Outcome {
-        ok: Some(Directory::home(rest)),
-        failed: Some(before.clone()),
+    let home = |walker: &mut Walker, rest: &str| {
+        walker.hoped = Directory::home(rest);
+        Outcome {
+            ok: Some(Directory::home(rest)),
+            failed: Some(before.clone()),
+        }
     };
     let target = match &words[1 + used..] {
         [target] => target,
-        [] if name == "cd" && !walker.facts.sets("HOME") => return home(""),
+        [] if name == "cd" && !walker.facts.sets("HOME") => return home(walker, ""),
         _ => return unknown,
     };
     let path = match target.parts.as_slice() {
-        [Part::Variable(name)] if name == "HOME" => return home(""),
+        [Part::Variable(name)] if name == "HOME" => return home(walker, ""),
         [Part::Variable(name), Part::Text(rest)]
             if name == "HOME" && rest.starts_with('/') && !physical =>
         {
-            return home(rest);
+            return home(walker, rest);
         }
         _ => target.as_static(),
     };
@@ -105,6 +110,7 @@ fn change_directory(
         return unknown;
     }
     walker.note_visit(path);
+    walker.hoped = hoped.join(path);
     Outcome {
         ok: Some(before.join(path)),
         failed: if path == "/" { None } else { Some(before) },
@@ -323,9 +329,15 @@ fn set(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) 
         at += 1;
         let Some(text) = word.as_static() else {
             walker.doubt("options of the shell that cannot be told", &word.shown());
+            walker.note_list("@", words[at - 1..].to_vec());
             break;
         };
-        if matches!(text, "--" | "-") || !text.starts_with(['-', '+']) {
+        if matches!(text, "--" | "-") {
+            walker.note_list("@", words[at..].to_vec());
+            break;
+        }
+        if !text.starts_with(['-', '+']) {
+            walker.note_list("@", words[at - 1..].to_vec());
             break;
         }
         let on = text.starts_with('-');

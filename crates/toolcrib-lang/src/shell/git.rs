@@ -18,6 +18,7 @@ pub(super) fn run(
     let inner = context.inside(name);
     let mut directory = walker.directory.clone();
     let mut at = 1;
+    let mut has_alias = false;
     while let Some(word) = words.get(at) {
         let Some(option) = word.as_static() else {
             let start = word.literal_prefix();
@@ -42,6 +43,8 @@ pub(super) fn run(
         match option {
             "-c" => {
                 if let Some(setting) = words.get(at + 1) {
+                    let key = setting.literal_prefix().to_ascii_lowercase();
+                    has_alias |= key.starts_with("alias.");
                     walker.in_directory(directory.clone(), |walker| {
                         setting_word(walker, setting, &inner);
                     });
@@ -74,8 +77,26 @@ pub(super) fn run(
         }
     }
     let rest = words.get(at..).unwrap_or_default();
+    // An alias gets what comes after its name.
+    if has_alias && rest.len() > 1 {
+        walker.note_list("@", rest[1..].to_vec());
+    }
     walker.in_directory(directory, |walker| subcommand(walker, rest, &inner));
     stays
+}
+
+/// `git-reset --hard`, by whatever path: git's programs under their own names.
+pub(super) fn dashed(
+    walker: &mut Walker,
+    name: &str,
+    words: &[Word],
+    context: &Context<'_>,
+) -> Outcome {
+    let verb = name.strip_prefix("git-").unwrap_or(name);
+    let mut whole = vec![Word::text("git"), Word::text(verb)];
+    whole.extend_from_slice(&words[1..]);
+    walker.run_words(whole, &context.inside(name));
+    Outcome::stays(&walker.directory)
 }
 
 /// `name=value` after `-c`.

@@ -61,7 +61,7 @@ pub use files::{may_change, read_files};
 pub(crate) use lex::Dialect;
 pub use script::{
     Code, Directory, Doubt, Part, Redirect, RedirectKind, RunFile, RunFiles, Script, SimpleCommand,
-    Word, WordLoop,
+    Word, WordList,
 };
 pub(crate) use shells::is_shell;
 

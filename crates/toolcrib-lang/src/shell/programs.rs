@@ -36,7 +36,7 @@ facts! {
     Before "before" Sets "sets" Moves "moves" Elsewhere "elsewhere" StartsShell "starts-shell"
     Verbs "verbs" Skips "skips" Commands "commands" Programs "programs" Loads "loads" Asks "asks"
     Unclear "unclear" Settings "settings" LoadsSettings "loads-settings" Signs "signs"
-    Texts "texts" TextSigns "text-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Reads "reads"
+    Texts "texts" TextSigns "text-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Output "output" Reads "reads"
     Harmless "harmless" Language "language" Code "code" Values "values" Stops "stops"
     Scripts "scripts" Plain "plain" Starts "starts" Evals "evals" Odd "odd" Mains "mains"
     Evaluators "evaluators" Operands "operands" First "first" Unless "unless" Text "text"
@@ -51,6 +51,7 @@ impl Fact {
             self,
             Fact::Names
                 | Fact::Harmless
+                | Fact::Output
                 | Fact::Operands
                 | Fact::First
                 | Fact::Unless

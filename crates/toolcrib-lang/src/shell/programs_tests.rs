@@ -116,6 +116,7 @@ fn facts_with_few_values_have_one_of_them() {
         (Fact::Input, &["arguments", "queries", "commands"]),
         (Fact::File, &["first", "run"]),
         (Fact::Prints, &["start", "slash", "blank", "anywhere"]),
+        (Fact::Output, &["paths", "lines", "words", "edits"]),
         (Fact::Operands, &["text", "write", "last"]),
         (
             Fact::Forbids,

@@ -38,11 +38,20 @@ pub(super) fn run(
 }
 
 fn find(name: &str) -> Option<Runner> {
+    if is_of_git(name) {
+        return Some(git::dashed);
+    }
     builtins::find(name).or_else(|| {
         let versions = |program: &&Program| program.has(Fact::Language);
         let program = programs::find(name).or_else(|| programs::version(name).filter(versions))?;
         reader(program.get(Fact::Reader))
     })
+}
+
+/// Whether a program is one of git's own, under the name that it has in git's directory.
+fn is_of_git(name: &str) -> bool {
+    let verb = name.strip_prefix("git-").unwrap_or_default();
+    !verb.is_empty() && !matches!(verb, "shell" | "gui" | "filter-repo")
 }
 
 /// What reads the words of a program, by its name in the table of programs.

@@ -1,6 +1,7 @@
 //! What reading a text gives: commands, their words and redirections, and doubts.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::facts::prints_number;
 
@@ -20,16 +21,16 @@ pub struct Script {
     pub files: RunFiles,
     /// Whether they run more files than are listed.
     pub has_more_files: bool,
-    /// The loops over words, in the order of the text.
-    pub loops: Vec<WordLoop>,
+    /// The words that variables take, in the order of the text: loops, lists, positional parameters.
+    pub lists: Vec<WordList>,
     /// How many steps it took to read.
     pub steps: u64,
 }
 
-/// A loop over words: `for f in *`.
+/// Words that a variable takes, one after the other or all at once: `for f in *`, `a=(*)`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct WordLoop {
-    /// The variable.
+pub struct WordList {
+    /// The variable; `@` for the positional parameters, whichever shell or function has them: `set -- *`, `f *`, `sh -c '…' _ *`.
     pub name: String,
     /// The words, after expansion of quotes.
     pub words: Vec<Word>,
@@ -71,8 +72,12 @@ pub struct SimpleCommand {
     pub via: Vec<String>,
     /// Where it runs, as far as `cd` before it tells. Options of the command's own (`git -C`, `make -C`) are left to its words.
     pub directory: Directory,
+    /// Where it runs if every `cd` before it succeeds. A guess where `directory` is not known, and the same otherwise.
+    pub hoped: Directory,
     /// Whether its input comes from another command.
     pub piped: bool,
+    /// The text that a here-document or a here-string gives it.
+    pub input: Option<Arc<Word>>,
     /// The code that it is given to run, if it is an interpreter of a language other than a shell's.
     pub code: Option<Code>,
     /// Where it stands in the text, in bytes. What a wrapper runs stands where the wrapper does.

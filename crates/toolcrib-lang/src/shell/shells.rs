@@ -108,6 +108,7 @@ pub(super) fn run(
     if text_follows {
         match words.get(at) {
             Some(text) => {
+                walker.note_list("@", words.get(at + 2..).unwrap_or_default().to_vec());
                 if !matches!(name, "sh" | "bash" | "dash" | "ash" | "rbash") {
                     other_shell(walker, name, text);
                 }
@@ -122,6 +123,9 @@ pub(super) fn run(
             None => walker.doubt(format!("`{name} -c` without a text"), name),
         }
         return stays;
+    }
+    if reads_input {
+        walker.note_list("@", words.get(at..).unwrap_or_default().to_vec());
     }
     match words.get(at) {
         Some(file) if !reads_input => {

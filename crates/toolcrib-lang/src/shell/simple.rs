@@ -1,7 +1,7 @@
 //! Simple commands: their assignments, words and redirections, and what is substituted in them.
 
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::lex::{Dialect, Parser};
 use super::script::{Directory, Part, Redirect, RedirectKind, SimpleCommand, Word};
@@ -21,6 +21,14 @@ const COMMAND: usize = 8;
 /// What words cost to copy.
 pub(super) fn weight(words: &[Word]) -> usize {
     words.iter().map(Word::weight).sum()
+}
+
+/// The text that a here-document or a here-string gives a command.
+fn given(context: &Context<'_>) -> Option<Arc<Word>> {
+    match &context.input {
+        Input::Text(text) => Some(Arc::clone(text)),
+        Input::Start | Input::Piped | Input::File | Input::Given(_) | Input::Unknown => None,
+    }
 }
 
 /// `$(mktemp -d)`: whatever it is, it is a directory of its own, and rules about directories want to know.
@@ -59,7 +67,7 @@ impl Walker {
         if !command.redirects.is_empty() {
             let mut inner = context.clone();
             let own = self.redirects(&command.redirects, &mut inner);
-            Rc::make_mut(&mut inner.redirects).extend(own);
+            Arc::make_mut(&mut inner.redirects).extend(own);
             inner_context = inner;
             context = &inner_context;
         }
@@ -94,7 +102,9 @@ impl Walker {
             redirects: context.redirects.to_vec(),
             via: context.via.clone(),
             directory: self.directory.clone(),
+            hoped: self.hoped.clone(),
             piped: context.piped,
+            input: given(context),
             code: None,
             span,
         };
@@ -192,7 +202,9 @@ impl Walker {
             redirects: context.redirects.to_vec(),
             via: context.via.clone(),
             directory: self.directory.clone(),
+            hoped: self.hoped.clone(),
             piped: context.piped,
+            input: given(context),
             code: None,
             span: context.span.clone().unwrap_or_default(),
         };
@@ -211,6 +223,7 @@ impl Walker {
         }
         let around = command.via.iter().map(String::len).sum::<usize>()
             + command.directory.len()
+            + command.hoped.len()
             + command
                 .redirects
                 .iter()
@@ -249,19 +262,21 @@ impl Walker {
             }
             Value::Array(elements) => {
                 let mut shown = String::from("(");
+                let mut words = Vec::with_capacity(elements.len());
                 for (subscript, word) in elements {
                     if let Some(subscript) = subscript {
                         self.pieces(subscript, context);
                         self.check_arithmetic(subscript, assignment.name);
                     }
                     self.pieces(&word.pieces, context);
-                    self.arguments(word, &mut Vec::new());
+                    self.arguments(word, &mut words);
                     if shown.len() > 1 {
                         shown.push(' ');
                     }
                     shown.push_str(word.source);
                 }
                 shown.push(')');
+                self.note_list(assignment.name, words);
                 let mut word = Word::dynamic(&shown);
                 word.splits = false;
                 word
@@ -298,7 +313,7 @@ impl Walker {
                 RawKind::Document(index) => {
                     let text = self.document(index, &around);
                     if redirect.is_input {
-                        context.input = Input::Text(Rc::new(text));
+                        context.input = Input::Text(Arc::new(text));
                         context.piped = false;
                     }
                     continue;
@@ -308,7 +323,7 @@ impl Walker {
                     let mut text = self.value(&redirect.target);
                     text.push_text("\n");
                     if redirect.is_input {
-                        context.input = Input::Text(Rc::new(text));
+                        context.input = Input::Text(Arc::new(text));
                         context.piped = false;
                     }
                     continue;

@@ -131,7 +131,7 @@ pub(super) fn ssh(
     }
     if words.is_empty() && host && !matches!(walker.input(context), Input::Start) {
         walker.doubt(
-            "`ssh` without a command runs what it reads, and that cannot be told",
+            "`ssh` without a command runs its input there, which is not known",
             name,
         );
     }

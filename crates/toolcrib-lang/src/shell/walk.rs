@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::facts::Facts;
 use super::lex::{Dialect, MAX_DEPTH, Parser};
-use super::script::{Directory, Doubt, Redirect, Script, Word};
-use super::simple::{MAX_COMMANDS, MAX_WRAPPERS};
+use super::script::{Directory, Doubt, Redirect, Script, Word, WordList};
+use super::simple::{MAX_COMMANDS, MAX_WRAPPERS, weight};
 use super::syntax::{Document, Item, Kind, Link, List, Pipeline};
 use super::{MAX_TEXT, TOO_MUCH, budget_for};
 use crate::model::budget::{Budget, Spent};
@@ -29,11 +29,12 @@ pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
     }
     let context = Context {
         input: input.map_or(Input::Start, |input| {
-            Input::Given(Rc::new(Word::text(input)))
+            Input::Given(Arc::new(Word::text(input)))
         }),
         ..Context::default()
     };
     walker.text(text, Dialect::Bash, &context);
+    walker.list_calls();
     walker.script.steps = walker.budget.steps_taken();
     walker.script
 }
@@ -65,6 +66,8 @@ pub(super) struct Walker {
     /// Values of variables that were set in straight-line code.
     pub(super) known: HashMap<String, Word>,
     pub(super) directory: Directory,
+    /// Where the shell is if every `cd` so far succeeded.
+    pub(super) hoped: Directory,
     /// The directories that a `cd` may have led to, besides the start.
     pub(super) visited: Vec<Directory>,
     pub(super) functions: HashMap<String, Function>,
@@ -105,7 +108,7 @@ pub(super) struct Context<'t> {
     pub(super) documents: &'t [Document<'t>],
     pub(super) via: Vec<String>,
     /// Those of the groups around. Shared, since every command has a context.
-    pub(super) redirects: Rc<Vec<Redirect>>,
+    pub(super) redirects: Arc<Vec<Redirect>>,
     pub(super) piped: bool,
     pub(super) input: Input,
     /// Whether this runs exactly once, whenever the text runs: no branch, loop, function or subshell around.
@@ -128,9 +131,9 @@ pub(super) enum Input {
     Piped,
     File,
     /// A here-document or here-string.
-    Text(Rc<Word>),
+    Text(Arc<Word>),
     /// What is given to the whole text.
-    Given(Rc<Word>),
+    Given(Arc<Word>),
     Unknown,
 }
 
@@ -288,9 +291,11 @@ impl Walker {
     /// Does something whose effects end with it: a subshell.
     pub(super) fn apart(&mut self, work: impl FnOnce(&mut Self)) {
         let directory = self.directory.clone();
+        let hoped = self.hoped.clone();
         let ends_on_error = self.ends_on_error;
         let movements = self.movements;
         work(self);
+        self.hoped = hoped;
         self.movements = movements;
         self.directory = if self.unsteady {
             Directory::Unknown
@@ -417,16 +422,42 @@ impl Walker {
     pub(super) fn input(&self, context: &Context<'_>) -> Input {
         match &context.input {
             Input::Start | Input::Given(_) if self.other_input => Input::Unknown,
-            Input::Given(text) => Input::Text(Rc::clone(text)),
+            Input::Given(text) => Input::Text(Arc::clone(text)),
             input => input.clone(),
         }
     }
 
     /// What a wrapper runs starts in this directory.
     pub(super) fn in_directory(&mut self, directory: Directory, work: impl FnOnce(&mut Self)) {
+        let hoped = std::mem::replace(&mut self.hoped, directory.clone());
         let outer = std::mem::replace(&mut self.directory, directory);
         work(self);
         self.directory = outer;
+        self.hoped = hoped;
+    }
+
+    /// Notes words that a variable takes.
+    pub(super) fn note_list(&mut self, name: &str, words: Vec<Word>) {
+        if self.copy(name.len() + weight(&words)) {
+            let name = name.to_owned();
+            self.script.lists.push(WordList { name, words });
+        }
+    }
+
+    /// Notes the words that functions of the text are called with. A function may be called above the place that defines it, in
+    /// another one, so this comes last.
+    fn list_calls(&mut self) {
+        if self.functions.is_empty() {
+            return;
+        }
+        let calls = self.script.commands.iter().filter(|command| {
+            let name = command.words.first().and_then(Word::as_static);
+            name.is_some_and(|name| self.functions.contains_key(name))
+        });
+        let calls: Vec<Vec<Word>> = calls.map(|call| call.words[1..].to_vec()).collect();
+        for words in calls {
+            self.note_list("@", words);
+        }
     }
 
     /// Whether calling a function may change the directory.

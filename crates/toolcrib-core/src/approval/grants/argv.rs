@@ -153,7 +153,7 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         files: _,
         has_more_files: _,
         is_cut,
-        loops: _,
+        lists: _,
         steps: _,
     } = script;
     let is_odd = *fork_bomb || *is_cut;
@@ -166,7 +166,11 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
         redirects,
         via,
         directory,
+        // Equal to `directory`, which is where the text starts.
+        hoped: _,
         piped,
+        // A redirection gives it, which the second look finds.
+        input: _,
         // Code that is not among the words comes from a redirection, which the second look finds.
         code: _,
         span,

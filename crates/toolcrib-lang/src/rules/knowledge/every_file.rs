@@ -9,22 +9,29 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::Find;
-use super::listing::{lists, lists_everything, names_whole_root, starts_at_root};
+use super::listing::{fits_every_line, lists, lists_everything, names_whole_root, starts_at_root};
 use super::removal::removes;
 use super::selection::{FindRemoval, Selection};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
-use crate::rules::invocation::{Arg, Invocation};
+use crate::rules::invocation::{Arg, Flag, Invocation};
+use crate::rules::values::runs;
+use crate::shell::programs::{self, Fact};
 use crate::shell::{Part, RedirectKind, Word};
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let commands: Vec<&Invocation<'_>> = facts.commands().collect();
     let variables = Variables::of(facts, &commands);
+    let recursive = Flag::parse("-r|--recursive");
     for (index, command) in commands.iter().enumerate() {
-        let whole = |arg: &&Arg<'_>| !arg.word.is_static() && names_whole_root(command, arg.word);
+        let is_whole = |word: &Word| !word.is_static() && names_whole_root(command, word);
+        let whole = |arg: &&Arg<'_>| {
+            is_whole(arg.word) || arg.possible.words.iter().any(|word| is_whole(word))
+        };
         let destroys = match command.name {
-            "rm" => !command.has("-r|--recursive"),
+            "rm" => !command.has_certainly(&recursive),
             "unlink" | "shred" | "truncate" | "tee" => true,
+            "sed" | "gsed" => empties(command),
             _ => false,
         };
         if destroys && let Some(arg) = command.operands().find(whole) {
@@ -37,7 +44,8 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         if !destroys_found(command) {
             continue;
         }
-        if variables.fits_all(command) {
+        // A loop over `*` that moves its files gives them other names.
+        if command.name != "mv" && variables.fits_all(command) {
             let reason =
                 "every file that the loop goes over would be removed, emptied or overwritten";
             find(Verdict::Ask, reason.to_owned(), command.text());
@@ -71,16 +79,6 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     }
 }
 
-/// Whether a command is a wrapper that another one is listed for.
-fn runs(wrapper: &Invocation<'_>, command: &Invocation<'_>) -> bool {
-    let (outer, inner) = (&wrapper.command.via, &command.command.via);
-    wrapper.command.span == command.command.span
-        && inner.starts_with(outer)
-        && inner
-            .get(outer.len())
-            .is_some_and(|via| via == wrapper.name)
-}
-
 /// Whether a command removes, empties or overwrites a file that something else found.
 fn destroys_found(command: &Invocation<'_>) -> bool {
     let writes = command
@@ -94,6 +92,13 @@ fn destroys_found(command: &Invocation<'_>) -> bool {
         || match command.name {
             "rm" | "unlink" | "shred" | "truncate" | "srm" => operands().any(found),
             "tee" | "sponge" => !command.has("-a|--append") && operands().any(found),
+            "sed" | "gsed" => empties(command) && operands().any(found),
+            // `mv -t away {}`, `mv {} away`
+            "mv" => {
+                let to_one_place = command.has("-t|--target-directory")
+                    || operands().last().is_some_and(|last| last.word.is_static());
+                to_one_place && operands().any(found)
+            }
             // `cp /dev/null {}`
             "cp" | "install" => {
                 !command.has("-t|--target-directory")
@@ -105,6 +110,7 @@ fn destroys_found(command: &Invocation<'_>) -> bool {
                 let overwrites = match operands().next().map(|first| first.text.as_ref()) {
                     Some("checkout") => true,
                     Some("restore") => !command.has("-S|--staged") || command.has("-W|--worktree"),
+                    Some("rm") => command.has("-f|--force") && !command.has("--cached"),
                     _ => false,
                 };
                 overwrites && operands().skip(1).any(found)
@@ -140,12 +146,28 @@ fn piped_from<'c, 's>(
     }
     let at = before.iter().rposition(|other| !other.command.piped)?;
     let selects = |filter: &&Invocation<'_>| {
-        FILTERS.contains(&filter.name) && !filter.has("-v|--invert-match")
+        FILTERS.contains(&filter.name)
+            && !filter.has("-v|--invert-match")
+            && !filter
+                .operands()
+                .next()
+                .is_some_and(|pattern| fits_every_line(&pattern.text))
     };
     if before[at + 1..].iter().any(selects) {
         return None;
     }
     let head = before[at];
+    // `cat list | xargs rm`
+    if programs::is(head.name, Fact::Output, "lines") && !FILTERS.contains(&head.name) {
+        let read = head.command.redirects.iter();
+        let read = read.filter(|redirect| redirect.kind == RedirectKind::Read);
+        let read = read.filter_map(|redirect| redirect.target.as_static());
+        let named = head
+            .operands()
+            .filter_map(|operand| operand.word.as_static());
+        let files: Vec<&str> = read.chain(named).map(plain).collect();
+        return written_by(before, at, &files, command);
+    }
     let mut candidates = before[..=at].iter().rev().copied();
     candidates
         .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists(other, command))
@@ -178,8 +200,21 @@ fn listed_in_file<'c, 's>(
                 .or_else(|| text.strip_prefix("-a")),
         })
     });
-    let plain = |path: &'c str| path.strip_prefix("./").unwrap_or(path);
     let files: Vec<&str> = read.chain(arguments).map(plain).collect();
+    written_by(commands, index, &files, command)
+}
+
+fn plain(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
+}
+
+/// The command before `index` that wrote a list to one of these files.
+fn written_by<'c, 's>(
+    commands: &[&'c Invocation<'s>],
+    index: usize,
+    files: &[&str],
+    command: &Invocation<'_>,
+) -> Option<&'c Invocation<'s>> {
     if files.is_empty() {
         return None;
     }
@@ -206,6 +241,8 @@ struct Variables<'f> {
     patterns: Vec<(&'f str, &'f Word)>,
 }
 
+/// How often the value of one variable is followed to another.
+const MAX_HANDED_ON: usize = 4;
 /// The most patterns of loops that are looked at: there are not many without a fixed part.
 const MAX_PATTERNS: usize = 32;
 
@@ -247,7 +284,7 @@ impl<'f> Variables<'f> {
                 }
             }
         }
-        for over in facts.loops() {
+        for over in facts.lists() {
             for word in &over.words {
                 let is_bare = |part: &Part| {
                     matches!(part, Part::Glob(_)) || *part == Part::Text("./".to_owned())
@@ -264,6 +301,25 @@ impl<'f> Variables<'f> {
                 }
             }
         }
+        // `x=$(git ls-files); for f in $x`: as many times as a value is handed on in one text.
+        for _ in 0..MAX_HANDED_ON {
+            let before = variables.listed.len();
+            if before == 0 {
+                break;
+            }
+            for over in facts.lists() {
+                let names = over.words.iter().flat_map(|word| &word.parts);
+                let listing = names
+                    .filter_map(variable)
+                    .find_map(|name| variables.listed.get(name).copied());
+                if let Some(listing) = listing {
+                    variables.listed.entry(&over.name).or_insert(listing);
+                }
+            }
+            if variables.listed.len() == before {
+                break;
+            }
+        }
         variables
     }
 
@@ -273,14 +329,7 @@ impl<'f> Variables<'f> {
         let targets = targets.map(|redirect| &redirect.target);
         let operands = command.operands().map(|operand| operand.word);
         let parts = targets.chain(operands).flat_map(|word| &word.parts);
-        parts.filter_map(|part| match part {
-            Part::Dynamic(source) => {
-                let name = source.trim_matches(['$', '{', '}']);
-                Some(name.trim_end_matches("[@]").trim_end_matches("[*]"))
-            }
-            Part::Variable(name) => Some(name.as_str()),
-            Part::Text(_) | Part::Glob(_) => None,
-        })
+        parts.filter_map(variable)
     }
 
     fn listing(&self, command: &Invocation<'_>) -> Option<&'f Invocation<'f>> {
@@ -295,6 +344,56 @@ impl<'f> Variables<'f> {
                 patterns.any(|(name, word)| *name == used && names_whole_root(command, word))
             })
     }
+}
+
+/// The variable that a part of a word is; `@` for the positional parameters.
+fn variable(part: &Part) -> Option<&str> {
+    match part {
+        Part::Dynamic(source) => {
+            let name = source.trim_matches(['$', '{', '}']);
+            let name = name.trim_end_matches("[@]").trim_end_matches("[*]");
+            let is_position = name == "*" || name.bytes().all(|byte| byte.is_ascii_digit());
+            Some(if is_position { "@" } else { name })
+        }
+        Part::Variable(name) => Some(name.as_str()),
+        Part::Text(_) | Part::Glob(_) => None,
+    }
+}
+
+/// Whether a `sed` leaves nothing of the files that it changes: `sed -i d`.
+fn empties(command: &Invocation<'_>) -> bool {
+    if !command.has("-i|--in-place") {
+        return false;
+    }
+    let script = match command
+        .args
+        .iter()
+        .position(|arg| matches!(arg.text.as_ref(), "-e" | "--expression"))
+    {
+        Some(at) => command.args.get(at + 1),
+        None => command.operands().next(),
+    };
+    let Some(script) = script.and_then(|script| script.word.as_static()) else {
+        return false;
+    };
+    let all = ["", "1,$", "0,$", "1,", "$!", "1~1"];
+    script.split([';', '\n']).map(str::trim).any(|one| {
+        let pattern = one.strip_prefix('/').and_then(|rest| rest.rsplit_once('/'));
+        let (address, verb) = match pattern {
+            Some((pattern, verb)) if fits_every_line(pattern) => ("", verb.trim()),
+            Some(_) => return false,
+            None => one.split_at(one.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(0)),
+        };
+        let replaces = verb.strip_prefix('s').and_then(|rest| {
+            let sign = rest.chars().next()?;
+            rest[sign.len_utf8()..].split(sign).next()
+        });
+        all.contains(&address.trim())
+            && (matches!(verb, "d" | "D" | "Q" | "q")
+                || verb.starts_with('c')
+                || replaces
+                    .is_some_and(|pattern| pattern.contains(".*") && fits_every_line(pattern)))
+    })
 }
 
 /// What is between the parentheses of the substitutions in a word.
@@ -329,8 +428,19 @@ fn prints(source: &str, listing: &Invocation<'_>) -> bool {
     let is_one_pipeline = !source.contains([';', '&', '\n']) && !source.contains("||");
     let selects = |filter: &str| {
         let mut words = filter.split_whitespace();
-        words.next().is_some_and(|name| FILTERS.contains(&name))
-            && !words.any(|word| word.starts_with("-v") || word == "--invert-match")
+        let is_filter = words.next().is_some_and(|name| FILTERS.contains(&name));
+        let mut words = words.peekable();
+        while words
+            .next_if(|word| {
+                word.starts_with('-') && !word.starts_with("-v") && *word != "--invert-match"
+            })
+            .is_some()
+        {}
+        is_filter
+            && words.next().is_some_and(|word| {
+                let inverts = word.starts_with("-v") || word == "--invert-match";
+                !inverts && !fits_every_line(word.trim_matches(['"', '\'', ')', '`']))
+            })
     };
     is_it && !(is_one_pipeline && source.split('|').skip(1).any(selects))
 }

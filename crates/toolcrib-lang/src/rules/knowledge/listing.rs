@@ -61,6 +61,14 @@ pub(super) fn lists_everything(command: &Invocation<'_>) -> bool {
                 }
                 Some("ls-files") => 0,
                 Some("ls-tree") => 1,
+                // `git grep -l .`
+                Some("grep") if command.has("-l|--files-with-matches|--name-only") => {
+                    let pattern = command.operands().nth(1);
+                    if !pattern.is_some_and(|pattern| fits_every_line(&pattern.text)) {
+                        return false;
+                    }
+                    1
+                }
                 _ => return false,
             };
             is_root(command, &Word::text("."))
@@ -74,13 +82,14 @@ pub(super) fn lists_everything(command: &Invocation<'_>) -> bool {
             operands().next().is_none() && !command.has("-g|--glob|-t|--type")
         }
         "grep" | "egrep" | "rg" => {
-            // A pattern that fits every line: `grep -rl ''`.
-            let fits = |text: &str| text.chars().all(|c| ".*^$".contains(c));
+            // `grep -rl ''`
             let mut operands = operands();
             command.has("-l|--files-with-matches")
                 && (command.name == "rg" || command.has("-r|-R|--recursive"))
                 && !command.has("-g|--glob|-t|--type|--include")
-                && operands.next().is_some_and(|pattern| fits(&pattern.text))
+                && operands
+                    .next()
+                    .is_some_and(|pattern| fits_every_line(&pattern.text))
                 && match operands.next() {
                     None => is_root(command, &Word::text(".")),
                     Some(first) => {
@@ -94,6 +103,28 @@ pub(super) fn lists_everything(command: &Invocation<'_>) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a pattern of `grep` fits every line, or every one that has something in it: nothing in it is a letter of a name.
+pub(super) fn fits_every_line(pattern: &str) -> bool {
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '.' | '*' | '^' | '$' | '+' | '?' | '/' => {}
+            // `[a-z]`, but not `[x]`.
+            '[' => match rest.split_once(']') {
+                Some((class, after)) if class.len() > 2 => rest = after,
+                _ => return false,
+            },
+            '\\' => match rest.chars().next() {
+                Some('w' | 'S' | 's' | 'b' | '+' | '?') => rest = &rest[1..],
+                _ => return false,
+            },
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The value of `fd -t`.
@@ -121,16 +152,19 @@ fn is_in_history(command: &Invocation<'_>, word: &Word) -> bool {
 
 /// Whether a word is a pattern for all that is in the root of the workspace: `*`, `./*`.
 pub(super) fn names_whole_root(command: &Invocation<'_>, word: &Word) -> bool {
-    let located = command.locate(word);
-    located.root == Root::Workspace && !located.names.is_empty() && is_root(command, word)
+    let located = command.guess(word);
+    located.root == Root::Workspace && !located.names.is_empty() && located.names.iter().all(is_any)
+}
+
+fn is_any(name: &Name) -> bool {
+    name.glob.as_ref().is_some_and(|glob| glob.fixed() == 0)
 }
 
 /// Whether a path is the workspace, all that is in it, something around it, or cannot be told.
 fn is_root(command: &Invocation<'_>, word: &Word) -> bool {
     let located = command.locate(word);
-    let whole = |name: &Name| name.glob.as_ref().is_some_and(|glob| glob.fixed() == 0);
     match located.root {
-        Root::Workspace => located.names.iter().all(whole),
+        Root::Workspace => located.names.iter().all(is_any),
         Root::FileSystem | Root::Home | Root::Unknown => true,
         Root::Temporary => false,
     }

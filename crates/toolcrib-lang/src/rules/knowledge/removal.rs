@@ -5,7 +5,7 @@ use super::Find;
 use super::selection::{FindRemoval, Selection};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
-use crate::rules::invocation::{Arg, Invocation};
+use crate::rules::invocation::{Arg, Flag, Invocation};
 use crate::rules::place::{Located, Name, Root};
 use crate::shell::programs::{self, Fact};
 
@@ -13,10 +13,13 @@ use crate::shell::programs::{self, Fact};
 pub(super) const PRECIOUS: [&str; 3] = [".git", ".toolcrib", ".cycod"];
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
+    let recursive = Flag::parse("-r|--recursive");
     for command in facts.commands() {
         match command.name {
-            "rm" if command.has("-r|--recursive") => rm(command, facts, find),
-            "rm" => perhaps_recursive(command, facts, find),
+            "rm" | "grm" | "srm" | "wipe" if command.has_certainly(&recursive) => {
+                rm(command, facts, find);
+            }
+            "rm" | "grm" | "srm" | "wipe" => perhaps_recursive(command, facts, find),
             "find" | "gfind" => find_removes(command, facts, find),
             _ => {}
         }
@@ -41,14 +44,36 @@ fn rm(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
     }
 }
 
-/// `rm $x .`: words that cannot be told may be `-r`.
+/// `rm $x .`, `set -- -rf src; rm "$@"`: words that are not known may be `-r`, and targets with it.
 fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>) {
+    if command.is_authored {
+        return;
+    }
     let unclear = |arg: &&Arg<'_>| {
         arg.word.literal_prefix().is_empty()
             && !arg.word.is_static()
             && (arg.word.splits || arg.word.is_dynamic())
     };
-    if command.is_authored || !command.args.iter().any(|arg| unclear(&arg)) {
+    let recursive = |arg: &&Arg<'_>| arg.possible_options().any(is_recursive);
+    if let Some(arg) = command.args.iter().find(recursive) {
+        let unknown = |target: &&Arg<'_>| unclear(target) && !std::ptr::eq(*target, arg);
+        if arg.word.splits || command.operands().any(|target| unknown(&target)) {
+            let reason = format!(
+                "`{}` may be `-r`, with targets that are not known before it runs",
+                arg.text
+            );
+            return find(Verdict::Ask, reason, command.text());
+        }
+    }
+    let any = |arg: &&Arg<'_>| arg.word.splits && arg.may_be_any_option();
+    if let Some(arg) = command.args.iter().find(any) {
+        let reason = format!(
+            "`{}` may become options and targets, which are not known before it runs; write `--` before it",
+            arg.text
+        );
+        return find(Verdict::Ask, reason, command.text());
+    }
+    if !command.args.iter().any(|arg| unclear(&arg)) {
         return;
     }
     for target in command.operands().filter(|arg| !unclear(arg)) {
@@ -57,6 +82,14 @@ fn perhaps_recursive(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Fin
             let reason = format!("`{}` {why}, should another word be `-r`", target.text);
             find(Verdict::Ask, reason, command.text());
         }
+    }
+}
+
+/// Whether an option makes a removal recursive.
+fn is_recursive(option: &str) -> bool {
+    match option.strip_prefix("--") {
+        Some(long) => !long.is_empty() && "recursive".starts_with(long),
+        None => option.contains(['r', 'R']),
     }
 }
 

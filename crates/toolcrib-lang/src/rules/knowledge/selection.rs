@@ -7,6 +7,9 @@ use super::removal::PRECIOUS;
 use crate::rules::invocation::{Arg, Invocation};
 use crate::rules::name_glob::NameGlob;
 
+/// Names that git's own files have. What selects them selects those.
+const GIT_FILES: [&str; 3] = ["HEAD", "index", "packed-refs"];
+
 /// How deep parentheses are followed.
 const MAX_DEPTH: usize = 30;
 
@@ -167,6 +170,11 @@ impl Walk<'_, '_> {
             }
             "-name" | "-iname" => named | self.pattern(|pattern| pattern.to_owned()),
             "-path" | "-ipath" | "-wholename" | "-iwholename" => {
+                self.precious |= self.args.get(self.at).is_some_and(|pattern| {
+                    let names = pattern.text.split('/').map(NameGlob::parse);
+                    let mut fixed = names.filter(|name| name.fixed() > 0);
+                    fixed.any(|name| PRECIOUS.iter().any(|precious| name.matches(precious)))
+                });
                 named | self.pattern(|pattern| pattern.replace('/', ""))
             }
             "-empty" => true,
@@ -225,8 +233,8 @@ impl Walk<'_, '_> {
             return false;
         }
         let pattern = NameGlob::parse(&tidy(&arg.text));
-        self.precious |=
-            pattern.fixed() > 0 && PRECIOUS.iter().any(|precious| pattern.matches(precious));
+        let mut precious = PRECIOUS.iter().chain(&GIT_FILES);
+        self.precious |= pattern.fixed() > 0 && precious.any(|precious| pattern.matches(precious));
         pattern.fixed() > 0
     }
 
