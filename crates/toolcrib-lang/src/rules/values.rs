@@ -162,6 +162,19 @@ impl<'v, 's> Values<'v, 's> {
         self.budget.borrow_mut().step(steps).is_ok()
     }
 
+    /// Pays for a copy of words, as [`pay`](Self::pay) does for work.
+    fn copy(&self, words: &[&Word]) -> bool {
+        const WORD: usize = 64;
+        let part = |part: &Part| match part {
+            Part::Text(text) | Part::Glob(text) | Part::Dynamic(text) | Part::Variable(text) => {
+                WORD + text.len()
+            }
+        };
+        let word = |word: &&Word| WORD + word.parts.iter().map(part).sum::<usize>();
+        let bytes = words.iter().map(word).sum();
+        self.budget.borrow_mut().copy(bytes).is_ok()
+    }
+
     fn is_followed(&self, part: &Part) -> bool {
         match part {
             Part::Dynamic(_) => true,
@@ -179,7 +192,10 @@ impl<'v, 's> Values<'v, 's> {
         let at = word.parts.iter().position(|part| self.is_followed(part));
         let Some(at) = at else {
             let mut possible = Possible::default();
-            possible.add(word.clone());
+            match self.copy(&[word]) {
+                true => possible.add(word.clone()),
+                false => possible.is_open = true,
+            }
             return possible;
         };
         let inner = match &word.parts[at] {
@@ -197,6 +213,10 @@ impl<'v, 's> Values<'v, 's> {
         };
         let alone = word.parts.len() == 1;
         for value in &inner.words {
+            if !self.copy(&[word, value]) {
+                possible.is_open = true;
+                break;
+            }
             match value.as_static().filter(|_| word.splits) {
                 Some(text) if alone => possible.add_text(text),
                 _ => {
@@ -407,7 +427,8 @@ impl<'v, 's> Values<'v, 's> {
         let mut possible = Possible::default();
         for part in &text.parts {
             match part {
-                Part::Text(text) => possible.add_text(text),
+                Part::Text(text) if self.pay(text.len()) => possible.add_text(text),
+                Part::Text(_) => possible.is_open = true,
                 part => {
                     let word = Word {
                         parts: vec![part.clone()],
