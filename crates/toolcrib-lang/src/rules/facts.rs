@@ -14,6 +14,7 @@ use super::place::{Located, Where};
 use super::values::{Possible, Values};
 use crate::judgement::Touched;
 use crate::model::JsonObject;
+use crate::model::budget::Budget;
 use crate::shell::{self, Script, Word, WordList};
 use crate::spec::{Role, ToolSpec};
 
@@ -136,6 +137,12 @@ impl<'a> Texts<'a> {
     pub(super) fn steps(&self) -> usize {
         let steps: u64 = self.shells.iter().map(|shell| shell.script.steps).sum();
         usize::try_from(steps).unwrap_or(usize::MAX)
+    }
+
+    /// What is left of the budgets that the texts were read with.
+    fn left(&self) -> Budget {
+        let length = self.shells.iter().map(|shell| shell.text.len()).sum();
+        shell::budget_after(length, self.steps())
     }
 
     fn lists(&self) -> impl Iterator<Item = &WordList> {
@@ -311,7 +318,7 @@ fn fill(invocations: &mut [Invocation<'_>], texts: &Texts<'_>) {
     let is_cut = texts.shells.iter().any(|shell| shell.script.is_cut);
     if !is_cut && invocations.iter().any(asks) {
         let mut found: Vec<(usize, Vec<Possible>, Vec<(usize, Possible)>)> = Vec::new();
-        let values = Values::of(invocations, texts.lists());
+        let values = Values::of(invocations, texts.lists(), texts.left());
         for (index, invocation) in invocations.iter().enumerate() {
             if !asks(invocation) {
                 continue;

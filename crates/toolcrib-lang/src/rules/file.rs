@@ -55,6 +55,8 @@ const VARIABLES: &[&str] = &["tool", "args", "commands", "paths"];
 
 /// More rules than this in one file are a mistake.
 const MAX_RULES: usize = 1000;
+/// The longest pattern. Comparing one with a text costs its length times that of the text, at worst.
+const MAX_PATTERN: usize = 512;
 
 /// The most steps that reading the examples of a file may take.
 const MAX_STEPS: u64 = 8 * 1024 * 1024;
@@ -531,6 +533,12 @@ impl Reader {
             Some(texts) if texts.is_empty() && key != "tools" && key != "args" => {
                 self.problem(format!("`{key}` is an empty list"));
                 texts
+            }
+            Some(texts) if texts.iter().any(|text| text.len() > MAX_PATTERN) => {
+                self.problem(format!(
+                    "`{key}` has a text of more than {MAX_PATTERN} bytes"
+                ));
+                Vec::new()
             }
             Some(texts) => texts,
             None => {

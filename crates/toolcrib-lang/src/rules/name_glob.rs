@@ -102,10 +102,7 @@ impl NameGlob {
                 }
                 rest.ends_with(last.as_str())
             }
-            (None, _) => overlap(
-                &self.tokens,
-                &text.chars().map(Token::Char).collect::<Vec<_>>(),
-            ),
+            (None, _) => fits(&self.tokens, text),
         }
     }
 
@@ -148,6 +145,40 @@ fn class(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<Token> 
     }
     *chars = ahead;
     Some(Token::Class { negated, ranges })
+}
+
+/// Whether a text fits: a walk along both that goes back to the last star when it is stuck.
+fn fits(tokens: &[Token], text: &str) -> bool {
+    let (mut token, mut rest) = (0, text.chars());
+    let mut retry: Option<(usize, std::str::Chars<'_>)> = None;
+    loop {
+        let mut after = rest.clone();
+        match (tokens.get(token), after.next()) {
+            (Some(Token::Many), _) => {
+                if token + 1 == tokens.len() {
+                    return true;
+                }
+                retry = Some((token, rest.clone()));
+                token += 1;
+                continue;
+            }
+            (Some(known), Some(c)) if meet(known, &Token::Char(c)) => {
+                token += 1;
+                rest = after;
+                continue;
+            }
+            (None, None) => return true,
+            _ => {}
+        }
+        let Some((star, from)) = &mut retry else {
+            return false;
+        };
+        if from.next().is_none() {
+            return false;
+        }
+        token = *star + 1;
+        rest = from.clone();
+    }
 }
 
 /// Whether some text fits both.
@@ -206,6 +237,13 @@ mod tests {
             ("a\\*", "ab", false),
             ("", "", true),
             ("*", "", true),
+            ("?*", "", false),
+            ("?*", "a", true),
+            ("*?", "ab", true),
+            ("*[a-c]?x*", "zzbbxz", true),
+            ("*[a-c]?x*", "zzzbx", false),
+            ("a*?b*c?", "aabxcbcd", true),
+            ("a*?b*c?", "abcd", false),
         ] {
             assert_eq!(
                 NameGlob::parse(pattern).matches(text),

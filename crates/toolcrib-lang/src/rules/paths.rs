@@ -51,7 +51,7 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
             RedirectKind::Read => Access::Read,
             RedirectKind::Write => Access::Write,
         };
-        for word in &possible.words {
+        for word in possible.words.iter().filter(|word| names_something(word)) {
             found.add_at(word, &redirect.directory, access);
         }
     }
@@ -110,11 +110,13 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
             Operands::LastWritten => Access::Read,
         };
         found.operand(arg.word, &arg.text, access);
-        for word in &arg.possible.words {
-            let text = word_text(word);
-            if !text.starts_with('-') {
-                found.operand(word, &text, access);
-            }
+        for word in arg
+            .possible
+            .words
+            .iter()
+            .filter(|word| names_something(word))
+        {
+            found.operand(word, &word_text(word), access);
         }
     }
     found.paths
@@ -337,6 +339,12 @@ fn ends_with_letter(option: &str, cluster: &str) -> bool {
         && cluster.len() > 2
         && cluster[1..].chars().all(|c| c.is_ascii_alphabetic())
         && cluster.ends_with(&option[1..])
+}
+
+/// Whether a word that another may become names a path: options do not, and a pattern alone names nothing in particular.
+fn names_something(word: &Word) -> bool {
+    !matches!(word.parts.first(), None | Some(Part::Glob(_)))
+        && !word.literal_prefix().starts_with('-')
 }
 
 fn can_be_a_path(text: &str) -> bool {

@@ -11,8 +11,9 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use super::invocation::{Arg, Invocation, word_text};
+use crate::model::budget::Budget;
 use crate::shell::programs::{self, Fact};
-use crate::shell::{self, Part, RedirectKind, SimpleCommand, Word, WordList};
+use crate::shell::{self, Dialect, Part, RedirectKind, SimpleCommand, Word, WordList};
 
 /// What a word may become.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -29,10 +30,6 @@ const MAX_WORDS: usize = 256;
 const MAX_OPTIONS: usize = 64;
 /// The most words that are kept for all commands of a call.
 const MAX_IN_ALL: usize = 4 * 1024;
-/// How many bytes of substitutions are read again.
-const MAX_READ: usize = shell::MAX_TEXT;
-/// How many words are looked at for all commands of a call.
-const MAX_STEPS: usize = 16 * 1024;
 /// How far a value is followed.
 const MAX_DEPTH: usize = 12;
 
@@ -82,15 +79,16 @@ pub(super) struct Values<'v, 's> {
     writers: HashMap<&'v str, Vec<usize>>,
     known: RefCell<HashMap<String, Rc<Possible>>>,
     open: RefCell<HashSet<String>>,
-    read: Cell<usize>,
+    /// What following words, and reading substitutions once more, may cost.
+    budget: RefCell<Budget>,
     left: Cell<usize>,
-    steps: Cell<usize>,
 }
 
 impl<'v, 's> Values<'v, 's> {
     pub(super) fn of(
         commands: &'v [Invocation<'s>],
         lists: impl Iterator<Item = &'v WordList>,
+        budget: Budget,
     ) -> Self {
         let mut values = Values {
             commands,
@@ -100,9 +98,8 @@ impl<'v, 's> Values<'v, 's> {
             writers: HashMap::new(),
             known: RefCell::default(),
             open: RefCell::default(),
-            read: Cell::new(0),
+            budget: RefCell::new(budget),
             left: Cell::new(MAX_IN_ALL),
-            steps: Cell::new(0),
         };
         for list in lists {
             let name = list.name.as_str();
@@ -162,9 +159,20 @@ impl<'v, 's> Values<'v, 's> {
 
     /// Pays for work; false when there was too much of it.
     fn pay(&self, steps: usize) -> bool {
-        let steps = self.steps.get().saturating_add(steps);
-        self.steps.set(steps);
-        steps < MAX_STEPS
+        self.budget.borrow_mut().step(steps).is_ok()
+    }
+
+    /// Pays for a copy of words, as [`pay`](Self::pay) does for work.
+    fn copy(&self, words: &[&Word]) -> bool {
+        const WORD: usize = 64;
+        let part = |part: &Part| match part {
+            Part::Text(text) | Part::Glob(text) | Part::Dynamic(text) | Part::Variable(text) => {
+                WORD + text.len()
+            }
+        };
+        let word = |word: &&Word| WORD + word.parts.iter().map(part).sum::<usize>();
+        let bytes = words.iter().map(word).sum();
+        self.budget.borrow_mut().copy(bytes).is_ok()
     }
 
     fn is_followed(&self, part: &Part) -> bool {
@@ -184,7 +192,10 @@ impl<'v, 's> Values<'v, 's> {
         let at = word.parts.iter().position(|part| self.is_followed(part));
         let Some(at) = at else {
             let mut possible = Possible::default();
-            possible.add(word.clone());
+            match self.copy(&[word]) {
+                true => possible.add(word.clone()),
+                false => possible.is_open = true,
+            }
             return possible;
         };
         let inner = match &word.parts[at] {
@@ -202,6 +213,10 @@ impl<'v, 's> Values<'v, 's> {
         };
         let alone = word.parts.len() == 1;
         for value in &inner.words {
+            if !self.copy(&[word, value]) {
+                possible.is_open = true;
+                break;
+            }
             match value.as_static().filter(|_| word.splits) {
                 Some(text) if alone => possible.add_text(text),
                 _ => {
@@ -412,7 +427,8 @@ impl<'v, 's> Values<'v, 's> {
         let mut possible = Possible::default();
         for part in &text.parts {
             match part {
-                Part::Text(text) => possible.add_text(text),
+                Part::Text(text) if self.pay(text.len()) => possible.add_text(text),
+                Part::Text(_) => possible.is_open = true,
                 part => {
                     let word = Word {
                         parts: vec![part.clone()],
@@ -456,11 +472,12 @@ impl<'v, 's> Values<'v, 's> {
         if let Some(known) = self.known.borrow().get(&key) {
             return Rc::clone(known);
         }
-        self.read.set(self.read.get() + text.len());
-        if depth == 0 || self.read.get() > MAX_READ {
+        let mut budget = self.budget.borrow_mut();
+        if depth == 0 || budget.is_spent() {
             return Rc::new(Possible::open());
         }
-        let script = shell::read(text);
+        let (script, _) = shell::read_with(text, Dialect::Bash, &[], &mut budget);
+        drop(budget);
         let mut possible = Possible::default();
         for command in &script.commands {
             possible.merge(&self.printed_by(command, None, depth - 1));

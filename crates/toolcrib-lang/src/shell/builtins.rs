@@ -39,6 +39,9 @@ fn stays(walker: &Walker) -> Outcome {
     Outcome::stays(&walker.directory)
 }
 
+/// How deep a directory may be that is only hoped for: every path of every command is kept for it as well.
+const MAX_HOPED: usize = 16;
+
 fn change_directory(
     walker: &mut Walker,
     name: &str,
@@ -110,7 +113,10 @@ fn change_directory(
         return unknown;
     }
     walker.note_visit(path);
-    walker.hoped = hoped.join(path);
+    walker.hoped = match hoped.join(path) {
+        Directory::Known(path) if path.matches('/').count() > MAX_HOPED => Directory::Unknown,
+        directory => directory,
+    };
     Outcome {
         ok: Some(before.join(path)),
         failed: if path == "/" { None } else { Some(before) },

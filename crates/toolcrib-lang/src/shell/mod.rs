@@ -77,9 +77,15 @@ pub(crate) const TOO_MUCH: &str = "the text is too much to be read whole";
 /// texts for other shells, the list of its commands. Three times the text, and enough for a short one that does much: a text of 64 KB
 /// is given up after some 20 ms.
 pub(crate) fn budget_for(length: usize) -> Budget {
+    budget_after(length, 0)
+}
+
+/// What is left of [`budget_for`] after so many steps.
+pub(crate) fn budget_after(length: usize, steps: usize) -> Budget {
     const AT_LEAST: u64 = 48 * 1024;
     const MAX_BYTES: u64 = 8 * 1024 * 1024;
-    Budget::new(AT_LEAST + 3 * length.min(MAX_TEXT) as u64, MAX_BYTES)
+    let whole = AT_LEAST + 3 * length.min(MAX_TEXT) as u64;
+    Budget::new(whole.saturating_sub(steps as u64), MAX_BYTES)
 }
 
 /// How the names of variables begin that hold values of a template (`template`). Such a value never begins with a dash where
