@@ -149,8 +149,8 @@ fn words(script: &Script) -> BTreeSet<String> {
         let reads = reads.filter(|redirect| redirect.kind == RedirectKind::Read);
         reads.for_each(|redirect| add(&redirect.target));
     }
-    let loops = script.loops.iter().flat_map(|words| &words.words);
-    loops.for_each(&mut add);
+    let lists = script.lists.iter().flat_map(|list| &list.words);
+    lists.for_each(&mut add);
     words
 }
 
