@@ -317,7 +317,8 @@ fn fill(invocations: &mut [Invocation<'_>], texts: &Texts<'_>) {
     // A text that was not read whole asks in any case, and there may be too much of it to follow.
     let is_cut = texts.shells.iter().any(|shell| shell.script.is_cut);
     if !is_cut && invocations.iter().any(asks) {
-        let mut found: Vec<(usize, Vec<Possible>, Vec<(usize, Possible)>)> = Vec::new();
+        type Followed = (usize, Vec<Possible>, Vec<(usize, Possible)>);
+        let mut found: Vec<Followed> = Vec::new();
         let values = Values::of(invocations, texts.lists(), texts.left());
         for (index, invocation) in invocations.iter().enumerate() {
             if !asks(invocation) {

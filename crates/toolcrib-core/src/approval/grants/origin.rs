@@ -82,7 +82,8 @@ impl TryFrom<String> for Origin {
     }
 }
 
-#[cfg(all(test, feature = "urls"))]
+#[cfg(feature = "urls")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
