@@ -317,20 +317,19 @@ fn fill(invocations: &mut [Invocation<'_>], texts: &Texts<'_>) {
     // A text that was not read whole asks in any case, and there may be too much of it to follow.
     let is_cut = texts.shells.iter().any(|shell| shell.script.is_cut);
     if !is_cut && invocations.iter().any(asks) {
-        type Followed = (usize, Vec<Possible>, Vec<(usize, Possible)>);
-        let mut found: Vec<Followed> = Vec::new();
+        let mut found = Vec::new();
         let values = Values::of(invocations, texts.lists(), texts.left());
         for (index, invocation) in invocations.iter().enumerate() {
             if !asks(invocation) {
                 continue;
             }
             let args = invocation.args.iter();
-            let args = args.map(|arg| values.of_word(arg.word, index)).collect();
+            let args: Vec<Possible> = args.map(|arg| values.of_word(arg.word, index)).collect();
             let targets = invocation.command.redirects.iter().enumerate();
             let targets = targets
                 .filter(|(_, redirect)| is_open(&redirect.target))
                 .map(|(at, redirect)| (at, values.of_word(&redirect.target, index)));
-            found.push((index, args, targets.collect()));
+            found.push((index, args, targets.collect::<Vec<_>>()));
         }
         for (index, args, targets) in found {
             let invocation = &mut invocations[index];

@@ -331,6 +331,10 @@ impl<'v, 's> Values<'v, 's> {
     /// What a command gives a variable.
     fn set_by(&self, index: usize, name: &str, depth: usize) -> Possible {
         let invocation = &self.commands[index];
+        let command = invocation.command;
+        if !self.pay(command.words.len() + command.assignments.len()) {
+            return Possible::open();
+        }
         let mut possible = Possible::default();
         for (assigned, value) in &invocation.command.assignments {
             let is_list =

@@ -9,7 +9,9 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::Find;
-use super::listing::{fits_every_line, lists, lists_everything, names_whole_root, starts_at_root};
+use super::listing::{
+    fits_every_line, lists, lists_changes, lists_everything, names_whole_root, starts_at_root,
+};
 use super::removal::removes;
 use super::selection::{FindRemoval, Selection};
 use crate::model::effects::Verdict;
@@ -23,9 +25,14 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let commands: Vec<&Invocation<'_>> = facts.commands().collect();
     let variables = Variables::of(facts, &commands);
     let recursive = Flag::parse("-r|--recursive");
+    let listings = OnceCell::new();
     for (index, command) in commands.iter().enumerate() {
         let is_whole = |word: &Word| !word.is_static() && names_whole_root(command, word);
+<<<<<<< HEAD
         let whole = |arg: &&Arg<'_>| is_whole(arg.word) || arg.possible.words.iter().any(&is_whole);
+=======
+        let whole = |arg: &&Arg<'_>| is_whole(arg.word) || arg.possible.words.iter().any(is_whole);
+>>>>>>> rules
         let destroys = match command.name {
             "rm" => !command.has_certainly(&recursive),
             "unlink" | "shred" | "truncate" | "tee" => true,
@@ -63,7 +70,10 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
             lists_everything(found).then_some(found)
         } else {
             piped_from(&commands[..index], command, command)
-                .or_else(|| substituted(&commands, command))
+                .or_else(|| {
+                    let listings = listings.get_or_init(|| one_of_each_kind(&commands));
+                    substituted(&commands, listings, command)
+                })
                 .or_else(|| listed_in_file(&commands, index))
                 .or_else(|| variables.listing(command))
         };
@@ -415,6 +425,16 @@ fn kind<'i>(listing: &'i Invocation<'_>) -> (&'i str, Option<&'i str>) {
     (listing.name, subcommand.map(|first| first.text.as_ref()))
 }
 
+/// The commands that list all files, or all changed ones, one of each kind: a text may have thousands.
+fn one_of_each_kind<'c, 's>(commands: &[&'c Invocation<'s>]) -> Vec<&'c Invocation<'s>> {
+    let all = commands.iter().copied();
+    let listing = |command: &&Invocation<'_>| lists_everything(command) || lists_changes(command);
+    let mut all: Vec<_> = all.filter(listing).collect();
+    all.sort_by(|one, other| kind(one).cmp(&kind(other)));
+    all.dedup_by(|one, other| kind(one) == kind(other));
+    all
+}
+
 /// Whether a substitution prints what a command lists, without a filter that selects by name.
 fn prints(source: &str, listing: &Invocation<'_>) -> bool {
     let has = |wanted: &str| {
@@ -446,6 +466,7 @@ fn prints(source: &str, listing: &Invocation<'_>) -> bool {
 /// The command whose output is an operand of a command as `$(find .)`, its input as `< <(find .)`, or the list of `xargs -a <(find .)`.
 fn substituted<'c, 's>(
     commands: &[&'c Invocation<'s>],
+    listings: &[&'c Invocation<'s>],
     command: &Invocation<'_>,
 ) -> Option<&'c Invocation<'s>> {
     let list = commands
@@ -462,5 +483,5 @@ fn substituted<'c, 's>(
     let printed = |other: &&&Invocation<'_>| {
         lists(other, command) && sources.iter().any(|source| prints(source, other))
     };
-    commands.iter().find(printed).copied()
+    listings.iter().find(printed).copied()
 }

@@ -11,7 +11,7 @@ pub(super) fn lists(listing: &Invocation<'_>, command: &Invocation<'_>) -> bool 
 }
 
 /// Whether a command prints the names of all changed files: `git diff --name-only`, `git status -s`.
-fn lists_changes(command: &Invocation<'_>) -> bool {
+pub(super) fn lists_changes(command: &Invocation<'_>) -> bool {
     let mut operands = command.operands().map(|operand| operand.text.as_ref());
     let has_paths = || {
         let mut words = command.command.words.iter();
