@@ -28,11 +28,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let listings = OnceCell::new();
     for (index, command) in commands.iter().enumerate() {
         let is_whole = |word: &Word| !word.is_static() && names_whole_root(command, word);
-<<<<<<< HEAD
-        let whole = |arg: &&Arg<'_>| is_whole(arg.word) || arg.possible.words.iter().any(&is_whole);
-=======
         let whole = |arg: &&Arg<'_>| is_whole(arg.word) || arg.possible.words.iter().any(is_whole);
->>>>>>> rules
         let destroys = match command.name {
             "rm" => !command.has_certainly(&recursive),
             "unlink" | "shred" | "truncate" | "tee" => true,
