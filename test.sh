@@ -58,7 +58,7 @@ programs() {
 }
 
 # Without a nightly compiler: what is covered is counted by a pass that every rustc has. (Addresses are not checked, and need not be: the
-# code has no `unsafe`.)
+# readers have no `unsafe`.)
 fuzz() {
     local target flags="--cfg fuzzing -Cpasses=sancov-module -Ccodegen-units=1 -Cdebug-assertions"
     local place="${CARGO_TARGET_DIR:-$PWD/target}/fuzz"
