@@ -13,18 +13,18 @@ use std::path::{Component, Path, PathBuf};
 use super::bind::at_home;
 use crate::shell::programs::{self, Fact};
 use crate::shell::{Directory, RedirectKind, Script, SimpleCommand, Word};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, without_parents};
 
-/// The most places that are looked at for one text.
+/// The most places that are looked at for one text. What words beyond it name is not compared.
 const MAX_LOOKS: usize = 8192;
 /// The most directories that words are taken to be relative to.
 const MAX_DIRECTORIES: usize = 24;
 /// The longest word that is a path.
 const MAX_WORD: usize = 1024;
-/// What names of modules lack.
+/// The endings that the names of modules lack.
 const ENDINGS: [&str; 7] = ["py", "pm", "rb", "js", "mjs", "cjs", "lua"];
 
-/// Files by their paths on the host, without links, and what they looked like.
+/// Files and links by their paths on the host, and what they looked like; none where nothing was.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named(BTreeMap<PathBuf, Option<Stamp>>);
 
@@ -184,7 +184,10 @@ fn directories(
             // Where links lead, and where the text does.
             let path = directory.join(at_home(word));
             let real = path.canonicalize().ok().filter(|real| real.is_dir());
-            for path in real.into_iter().flat_map(|real| [real, plain(&path)]) {
+            for path in real
+                .into_iter()
+                .flat_map(|real| [real, without_parents(&path)])
+            {
                 if path.starts_with(workspace.root()) && !directories.contains(&path) {
                     directories.push(path);
                 }
@@ -224,18 +227,4 @@ fn meanings(word: &str, directory: &Path) -> Vec<PathBuf> {
         paths.extend(modules.filter(|path| path.is_file()));
     }
     paths
-}
-
-/// A path without `..`, as its text has it.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
 }

@@ -57,6 +57,7 @@ pub use path::WorkspacePath;
 pub use remove::{MAX_COUNTED, Removable, Tally, Watch};
 pub use rename::{Movable, Move};
 pub use runnable::Runnable;
+pub(crate) use runnable::without_parents;
 pub use spot::MissingDirs;
 pub use write::Replaces;
 

@@ -77,6 +77,20 @@ impl Runnable {
     }
 }
 
+/// A path without `..`, as its text has it, whatever links lead elsewhere.
+pub(crate) fn without_parents(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
 impl Workspace {
     /// Looks at what a path leads to. None if that is not in the workspace, and the path does not begin there either.
     ///
@@ -115,15 +129,7 @@ impl Workspace {
 
     /// The path relative to the workspace, as far as its text says that it lies there.
     fn named(&self, whole: &Path) -> Option<String> {
-        let mut plain = PathBuf::new();
-        for component in whole.components() {
-            match component {
-                Component::ParentDir => {
-                    plain.pop();
-                }
-                other => plain.push(other),
-            }
-        }
+        let plain = without_parents(whole);
         let roots = [&self.canonical, &self.given];
         roots.iter().find(|root| plain.starts_with(root))?;
         // `..` may come after a link, so it stays.
