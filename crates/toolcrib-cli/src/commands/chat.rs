@@ -291,7 +291,7 @@ fn first_prompt(args: &ChatArgs, global: &Global) -> Result<Option<String>, CliE
     }
     if std::io::stdin().is_terminal() {
         if global.no_input {
-            let problem = "`--no-input` forbids to ask for a prompt; give one as an argument";
+            let problem = "`--no-input` forbids asking for a prompt; give one as an argument";
             return Err(CliError::usage(problem));
         }
         if global.json {

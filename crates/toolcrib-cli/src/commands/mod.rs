@@ -227,7 +227,7 @@ fn answerer(global: &Global, yes: bool, wait: Option<Duration>, output: &Output)
 /// Why nobody can be asked, and what to do about it.
 fn nobody_to_ask(global: &Global) -> String {
     let why = if global.no_input {
-        "`--no-input` forbids to ask"
+        "`--no-input` forbids asking"
     } else {
         "there is no terminal to ask on"
     };

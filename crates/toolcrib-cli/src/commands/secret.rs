@@ -175,7 +175,7 @@ fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, 
             .flatten();
         let Some(terminal) = terminal else {
             return Err(
-                CliError::usage("there is no value: `--no-input` forbids to ask for it")
+                CliError::usage("there is no value: `--no-input` forbids asking for it")
                     .with_hint(FROM_ELSEWHERE),
             );
         };

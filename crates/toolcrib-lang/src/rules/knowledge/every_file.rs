@@ -48,7 +48,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
         // A loop over `*` that moves its files gives them other names.
         if command.name != "mv" && variables.fits_all(command) {
             let reason =
-                "every file that the loop goes over would be removed, emptied or overwritten";
+                "every file that its variables stand for would be removed, emptied or overwritten";
             find(Verdict::Ask, reason.to_owned(), command.text());
         }
         let by = |names: &[&str]| {
