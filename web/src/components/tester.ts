@@ -1,0 +1,168 @@
+// The live tester of each tool: its arguments, its last run. Kept per tool for as long as the page is open, so that going elsewhere loses
+// nothing and nothing of one tool reaches another.
+
+import { useSyncExternalStore } from "react";
+import { type Args, api, ApiError, data, placeOf, reason, type Schemas, type ToolRow } from "../api/client";
+import { stream } from "../api/stream";
+
+export interface Step {
+  name: string;
+  note: string;
+  state: "now" | "ok" | "failed" | "skipped";
+  ms?: number;
+}
+
+export interface Run {
+  callId: string;
+  state: "running" | "waiting" | "stopping" | "done" | "lost";
+  startedAt: number;
+  endedAt?: number;
+  log: { stream: string; text: string }[];
+  steps: Step[];
+  progress?: string;
+  approval?: string;
+  outcome?: Outcome;
+  problem?: string;
+}
+
+export interface Outcome {
+  ok: boolean;
+  value?: unknown;
+  error?: { code: string; message: string; details?: Record<string, unknown> };
+  metadata?: { callId: string; durationMs: number; queueTimeMs: number; executionTimeMs: number; sandbox?: unknown; parameters?: unknown };
+}
+
+export interface Tester {
+  view: "form" | "json";
+  args: Args;
+  /** The text of the JSON view, while it is no JSON object. */
+  text: string | null;
+  /** Fields that hold text which is no value, by their pointers. */
+  blocked: Record<string, string>;
+  asksFirst: boolean;
+  run: Run | null;
+  plan: { plan?: Schemas["Planned"]; problem?: string } | null;
+}
+
+type Place = Pick<ToolRow, "bundle" | "slug" | "version">;
+
+const MAX_LOG = 400_000;
+const testers = new Map<string, Tester>();
+const listeners = new Set<() => void>();
+const keyOf = (place: Place) => `${place.bundle}/${place.slug}@${place.version}`;
+
+function get(place: Place): Tester {
+  const key = keyOf(place);
+  let tester = testers.get(key);
+  if (!tester) testers.set(key, (tester = { view: "form", args: {}, text: null, blocked: {}, asksFirst: false, run: null, plan: null }));
+  return tester;
+}
+
+export function change(place: Place, change: Partial<Tester>) {
+  testers.set(keyOf(place), { ...get(place), ...change });
+  for (const listener of listeners) listener();
+}
+
+export function useTester(place: Place): Tester {
+  return useSyncExternalStore((listener) => {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, () => get(place));
+}
+
+function changeRun(place: Place, callId: string, with_: (run: Run) => Partial<Run>) {
+  const run = get(place).run;
+  // A newer run has taken the place of this one.
+  if (run?.callId !== callId) return;
+  change(place, { run: { ...run, ...with_(run) } });
+}
+
+/** Runs the tool with what is filled in. */
+export async function start(place: Place) {
+  const tester = get(place);
+  const callId = `ui-${crypto.randomUUID()}`;
+  change(place, { run: { callId, state: "running", startedAt: Date.now(), log: [], steps: [] }, plan: null });
+  const end = (outcome: Outcome) => changeRun(place, callId, () => ({ state: "done", endedAt: Date.now(), outcome }));
+  const { bundleID, toolSlug, v } = placeOf(place);
+  const path = `/tools/bundles/${encodeURIComponent(bundleID)}/tools/${encodeURIComponent(toolSlug)}/version/${encodeURIComponent(v)}/invoke`;
+  try {
+    await stream(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ args: tester.args, callId, approvals: tester.asksFirst ? "wait" : "yes" }),
+    }, {
+      event: (event) => heard(place, callId, event.event, JSON.parse(event.data) as Record<string, unknown>, end),
+      answered: (body) => end(body as Outcome),
+    });
+    const run = get(place).run;
+    if (run?.callId === callId && run.state !== "done") await look(place, callId, end);
+  } catch (error) {
+    if (error instanceof ApiError && error.status !== 0) end({ ok: false, error: { code: error.code, message: error.message, details: error.details } });
+    else changeRun(place, callId, () => ({ state: "lost", problem: reason(error) }));
+  }
+}
+
+/** A stream broke off: the call goes on, so it is asked how it stands until it is over. */
+export async function look(place: Place, callId: string, end?: (outcome: Outcome) => void) {
+  for (;;) {
+    const run = get(place).run;
+    if (run?.callId !== callId || run.state === "done") return;
+    try {
+      const state = await data(api.GET("/api/calls/{id}", { params: { path: { id: callId }, query: { waitMs: 10_000 } } }));
+      if (state.status === "done" || state.status === "lost") {
+        const outcome = (state.outcome ?? { ok: false, error: { code: "LOST", message: "its server was stopped while it ran" } }) as Outcome;
+        if (end) end(outcome);
+        else changeRun(place, callId, () => ({ state: "done", endedAt: Date.now(), outcome }));
+        return;
+      }
+    } catch (error) {
+      changeRun(place, callId, () => ({ state: "lost", problem: reason(error) }));
+      if (error instanceof ApiError && error.status !== 0) return;
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+    }
+  }
+}
+
+function heard(place: Place, callId: string, kind: string, event: Record<string, unknown>, end: (outcome: Outcome) => void) {
+  const text = (name: string) => (typeof event[name] === "string" ? event[name] : "");
+  switch (kind) {
+    case "output":
+      return changeRun(place, callId, (run) => {
+        const last = run.log.at(-1);
+        const joined = last?.stream === text("stream") ? [...run.log.slice(0, -1), { stream: last.stream, text: (last.text + text("chunk")).slice(-MAX_LOG) }] : [...run.log, { stream: text("stream"), text: text("chunk") }].slice(-2000);
+        return { log: joined };
+      });
+    case "step":
+      return changeRun(place, callId, (run) => {
+        const name = text("name") || text("step") || text("id") || "step";
+        const status = text("status") || text("state");
+        const state: Step["state"] = status === "failed" ? "failed" : status === "skipped" ? "skipped" : ["finished", "done", "ok", "succeeded"].includes(status) ? "ok" : "now";
+        const step: Step = { name, note: text("message") || text("reason") || status, state, ms: typeof event["durationMs"] === "number" ? event["durationMs"] : undefined };
+        const at = run.steps.findIndex((one) => one.name === name);
+        return { steps: at < 0 ? [...run.steps, step] : run.steps.map((one, index) => (index === at ? step : one)) };
+      });
+    case "progress":
+      return changeRun(place, callId, () => ({ progress: text("message") || (typeof event["progress"] === "number" ? `${event["progress"]}${typeof event["total"] === "number" ? ` of ${event["total"]}` : ""}` : "") }));
+    case "approval":
+      return changeRun(place, callId, () => ({ state: text("status") === "pending" ? "waiting" : "running", approval: text("approvalId") || text("id") }));
+    case "outcome":
+      return end(event as unknown as Outcome);
+    default:
+  }
+}
+
+export function stop(place: Place) {
+  const run = get(place).run;
+  if (!run || run.state === "done") return;
+  changeRun(place, run.callId, () => ({ state: "stopping" }));
+  void data(api.POST("/api/calls/{id}/cancel", { params: { path: { id: run.callId } } })).catch((error: unknown) => changeRun(place, run.callId, () => ({ problem: reason(error) })));
+}
+
+export async function preview(place: Place) {
+  const { args } = get(place);
+  try {
+    change(place, { plan: { plan: await data(api.POST("/api/plan", { body: { tool: keyOf(place), args } as never })) } });
+  } catch (error) {
+    change(place, { plan: { problem: reason(error) } });
+  }
+}

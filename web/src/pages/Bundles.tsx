@@ -1,0 +1,130 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useRef, useState } from "react";
+import { Link } from "wouter";
+import { ApiError, api, type BundleRow, data, reason } from "../api/client";
+import { headers } from "../api/client";
+import { useBundles } from "../api/queries";
+import { Command, Failed, Loading, say, Switch } from "../components/basics";
+import { Confirm, Dialog } from "../components/Dialog";
+import { Diff } from "../components/Diff";
+import { m } from "../messages";
+
+export default function Bundles() {
+  const bundles = useBundles();
+  const [imports, setImports] = useState(false);
+  return (
+    <>
+      <div className="bar"><h1>{m.bundles.title}</h1><span className="sub">{m.bundles.hint}</span><span className="sp" /><button type="button" className="btn" onClick={() => setImports(true)}>{m.bundles.import}</button></div>
+      {bundles.error ? <Failed error={bundles.error} retry={() => void bundles.refetch()} /> : bundles.isPending ? <Loading /> : (
+        <div className="panel">{bundles.data.map((bundle) => <Line key={bundle.bundleID} bundle={bundle} />)}</div>
+      )}
+      <Upstreams />
+      <Import open={imports} onClose={() => setImports(false)} />
+    </>
+  );
+}
+
+function Line({ bundle }: { bundle: BundleRow }) {
+  const queries = useQueryClient();
+  const [asks, setAsks] = useState(false);
+  const old = () => Promise.all(["bundles", "tools", "tool"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
+  const path = { bundleID: bundle.slug };
+  const change = useMutation({ mutationFn: (isEnabled: boolean) => data(api.PATCH("/tools/bundles/{bundleID}", { params: { path }, body: { isEnabled } })), onSettled: old, onError: (error) => say(reason(error)) });
+  const bin = useMutation({ mutationFn: () => data(api.DELETE("/tools/bundles/{bundleID}", { params: { path } })), onSuccess: () => say(m.bundles.deleted(bundle.slug)), onSettled: old, onError: (error) => say(reason(error)) });
+  const restore = useMutation({ mutationFn: () => data(api.POST("/api/bundles/{bundleID}/restore", { params: { path } })), onSettled: old, onError: (error) => say(reason(error)) });
+  const isGone = Boolean(bundle.softDeletedAt);
+  return (
+    <div className="line">
+      <div className="grow"><Link className="slug" href={`/tools?bundle=${encodeURIComponent(bundle.slug)}`}>{bundle.slug}</Link> <b>{bundle.displayName}</b><div className="sub">{m.bundles.kinds[bundle.kind]} · {m.bundles.tools(bundle.tools)}{isGone ? ` · ${m.bundles.inBin}` : ""} · {bundle.description}</div>{bundle.problem ? <div className="msg">{bundle.problem}</div> : null}</div>
+      {bundle.kind === "store" && !isGone ? <><button type="button" className="btn sm" onClick={() => void download(bundle.slug)}>{m.bundles.export}</button><button type="button" className="btn sm bad" onClick={() => setAsks(true)}>{m.bundles.bin}</button></> : null}
+      {isGone ? <button type="button" className="btn sm" onClick={() => restore.mutate()}>{m.bundles.restore}</button> : <Switch label={m.tools.switchBundle(bundle.displayName)} checked={change.isPending ? change.variables : bundle.isEnabled} disabled={change.isPending} onChange={(next) => change.mutate(next)} />}
+      <Confirm open={asks} danger title={m.bundles.binAsk(bundle.slug)} text={m.bundles.binText} yes={m.bundles.bin} onClose={() => setAsks(false)} onYes={() => bin.mutate()} />
+    </div>
+  );
+}
+
+async function download(slug: string) {
+  const response = await fetch(`/api/bundles/${encodeURIComponent(slug)}/export`, { headers: headers() });
+  if (!response.ok) return say(reason(new ApiError(response.status, await response.json().catch(() => null))));
+  const url = URL.createObjectURL(await response.blob());
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = `${slug}.zip`;
+  link.click();
+  URL.revokeObjectURL(url);
+}
+
+interface Shown {
+  bundle: { slug?: string };
+  tools: { slug: string; version: string; change: string; description: string; runs: { what: string; text: string }[]; hosts: string[]; diff?: string | null }[];
+  reach?: { hosts: string[]; secrets: { secret: string }[] } | null;
+  notes: string[];
+}
+
+function Import({ open, onClose }: { open: boolean; onClose(): void }) {
+  const queries = useQueryClient();
+  const input = useRef<HTMLInputElement>(null);
+  const [file, setFile] = useState<File | null>(null);
+  const send = async (archive: File, dryRun: boolean): Promise<Shown> => {
+    const response = await fetch(`/api/bundles/import${dryRun ? "?dryRun=true" : ""}`, { method: "POST", headers: { ...headers(), "content-type": "application/zip" }, body: archive });
+    const body: unknown = await response.json().catch(() => null);
+    if (!response.ok) throw new ApiError(response.status, body);
+    return body as Shown;
+  };
+  const look = useMutation({ mutationFn: (archive: File) => send(archive, true) });
+  const take = useMutation({
+    mutationFn: (archive: File) => send(archive, false),
+    onSuccess: (done) => {
+      say(m.bundles.imported(done.bundle.slug ?? ""));
+      for (const name of ["bundles", "tools"]) void queries.invalidateQueries({ queryKey: [name] });
+      close();
+    },
+  });
+  const close = () => {
+    setFile(null);
+    look.reset();
+    take.reset();
+    onClose();
+  };
+  const shown = look.data;
+  return (
+    <Dialog open={open} onClose={close} title={m.bundles.importTitle}>
+      <div className="body stack">
+        <p className="sub">{m.bundles.importText}</p>
+        <input ref={input} type="file" accept=".zip,application/zip" aria-label={m.bundles.importPick} onChange={(event) => { const next = event.target.files?.[0] ?? null; setFile(next); if (next) look.mutate(next); }} />
+        {look.error ? <Failed error={look.error} /> : null}
+        {shown ? (
+          <>
+            <b className="slug">{shown.bundle.slug}</b>
+            {shown.tools.map((tool) => <div key={tool.slug + tool.version}><b className="slug">{tool.slug}</b> <span className="sub">{tool.version} · {tool.change} · {tool.description}</span>{tool.runs.map((run) => <pre key={run.text} className="out">{run.what}: {run.text}</pre>)}{tool.hosts.length > 0 ? <div className="sub">{m.bundles.reaches}: <code>{tool.hosts.join(", ")}</code></div> : null}{tool.diff ? <Diff text={tool.diff} /> : null}</div>)}
+            {shown.reach && shown.reach.secrets.length > 0 ? <p className="sub">{m.secrets.title}: <code>{shown.reach.secrets.map((one) => one.secret).join(", ")}</code></p> : null}
+            {shown.notes.map((note) => <div key={note} className="note">{note}</div>)}
+          </>
+        ) : null}
+        {take.error ? <Failed error={take.error} /> : null}
+        <div className="row"><button type="button" className="btn pri" disabled={!file || !shown || take.isPending} onClick={() => file && take.mutate(file)}>{m.bundles.importNow}</button><button type="button" className="btn" onClick={close}>{m.common.cancel}</button></div>
+      </div>
+    </Dialog>
+  );
+}
+
+function Upstreams() {
+  const queries = useQueryClient();
+  const list = useQuery({ queryKey: ["bundles", "upstreams"], queryFn: () => data(api.GET("/api/upstreams", { params: { query: { pageSize: 500 } } })).then((page) => page.upstreams) });
+  const accept = useMutation({ mutationFn: (name: string) => data(api.POST("/api/upstreams/{name}/accept", { params: { path: { name } }, body: {} as never })), onError: (error) => say(reason(error)), onSettled: () => queries.invalidateQueries() });
+  const test = useMutation({ mutationFn: (name: string) => data(api.POST("/api/upstreams/{name}/test", { params: { path: { name } } })), onError: (error) => say(reason(error)), onSettled: () => queries.invalidateQueries({ queryKey: ["bundles", "upstreams"] }) });
+  return (
+    <section className="above">
+      <div className="bar"><h2>{m.bundles.upstreams}</h2></div>
+      {list.error ? <Failed error={list.error} /> : list.isPending ? <Loading /> : list.data.length === 0 ? <><p className="sub gapbelow">{m.bundles.upstreamNone}</p><Command text="toolcrib upstream add NAME -- COMMAND" /></> : (
+        <div className="panel">{list.data.map((one) => (
+          <div key={one.name} className="line top">
+            <div className="grow"><b className="slug">{one.name}</b> <span className="sub">{one.transport} · {one.reachedBy} · {one.state} · {m.bundles.tools(one.tools)}</span>{one.notes.map((note) => <div key={note} className="sub">{note}</div>)}{one.changes.map((change) => <div key={change.tool}><code>{change.tool}</code> {change.change}<Diff text={change.diff} /></div>)}</div>
+            <button type="button" className="btn sm" disabled={test.isPending} onClick={() => test.mutate(one.name)}>{m.bundles.test}</button>
+            {one.changes.length > 0 ? <button type="button" className="btn sm" disabled={accept.isPending} onClick={() => accept.mutate(one.name)}>{m.bundles.accept}</button> : null}
+          </div>
+        ))}</div>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,141 @@
+import { Tabs } from "@base-ui/react/tabs";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { Link, useParams, useSearchParams } from "wouter";
+import { api, data, placeOf, reason, type Tool as ToolDoc } from "../api/client";
+import { useTool, useTools } from "../api/queries";
+import { Ago, Command, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, Status, Switch } from "../components/basics";
+import { Tester } from "../components/Tester";
+import { useTester } from "../components/tester";
+import { format, m } from "../messages";
+
+const TABS = ["try", "definition", "models", "policy", "calls"] as const;
+
+export default function Tool() {
+  const place = useParams<{ bundle: string; slug: string; version: string }>();
+  const [params, setParams] = useSearchParams();
+  const asked = useTool(place);
+  const queries = useQueryClient();
+  const tab = TABS.find((one) => one === params.get("tab")) ?? "try";
+  const rows = useTools().data?.tools;
+  const row = rows?.find((one) => one.bundle === place.bundle && one.slug === place.slug && one.version === place.version);
+  const change = useMutation({
+    mutationFn: (isEnabled: boolean) => data(api.PATCH("/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}", { params: { path: placeOf(place) }, body: { isEnabled } })),
+    onSettled: () => Promise.all(["tools", "tool"].map((name) => queries.invalidateQueries({ queryKey: [name] }))),
+    onError: (error) => say(reason(error)),
+  });
+  if (asked.isPending) return <Loading />;
+  if (asked.error) return <><p><Link href="/tools">{m.tools.title}</Link></p><Failed error={asked.error} retry={() => void asked.refetch()} /></>;
+  const tool = asked.data;
+  return (
+    <>
+      <p className="crumbs sub"><Link href="/tools">{m.tools.title}</Link> / <Link href={`/tools?bundle=${encodeURIComponent(tool.bundle)}`}>{tool.bundle}</Link></p>
+      <div className="bar wrap tight">
+        <h1 className="mono">{tool.slug}</h1>
+        <span className="chip">{tool.version}</span>
+        <EffectTag effects={tool.effects} />
+        <span className="sub">{m.tools.kinds[tool.type] ?? tool.type}{row?.tokens ? ` · ${m.tool.tokens(format.number(row.tokens))}` : ""}</span>
+        <span className="sp" />
+        <span className="row sub">{m.tool.enabled}<Switch label={m.tools.switchTool(tool.slug)} checked={change.isPending ? change.variables : tool.isEnabled} disabled={change.isPending} onChange={(next) => change.mutate(next)} /></span>
+      </div>
+      <p className="sub lead">{tool.description}</p>
+      {tool.warnings?.map((warning) => <div key={String(warning)} className="note">{String(warning)}</div>)}
+      <Tabs.Root value={tab} onValueChange={(next) => setParams((before) => { before.set("tab", String(next)); return before; }, { replace: true })}>
+        <Tabs.List className="tabs">{TABS.map((one) => <Tabs.Tab key={one} value={one}>{m.tool.tabs[one]}</Tabs.Tab>)}</Tabs.List>
+        <Tabs.Panel value="try"><Pane name={`try ${tool.digest}`}><Tester tool={tool} /></Pane></Tabs.Panel>
+        <Tabs.Panel value="definition"><Pane name="definition"><Definition tool={tool} file={row?.file} /></Pane></Tabs.Panel>
+        <Tabs.Panel value="models"><Pane name="models"><Models tool={tool} /></Pane></Tabs.Panel>
+        <Tabs.Panel value="policy"><Pane name="policy"><Policy tool={tool} /></Pane></Tabs.Panel>
+        <Tabs.Panel value="calls"><Pane name="calls"><ToolCalls tool={tool} /></Pane></Tabs.Panel>
+      </Tabs.Root>
+    </>
+  );
+}
+
+function Definition({ tool, file }: { tool: ToolDoc; file?: string | null }) {
+  const limits = (tool as { limits?: Record<string, number> }).limits;
+  return (
+    <div className="stack">
+      {tool.isBuiltIn ? <div className="note info"><span>{m.tool.readOnly}</span></div> : <><p className="sub">{m.tool.editHint}</p><Command text={`toolcrib edit ${tool.name}`} /></>}
+      <dl className="dl">
+        <dt>{m.tool.source}</dt><dd>{tool.source}</dd>
+        {file ? <><dt>{m.tool.file}</dt><dd><code>{file}</code></dd></> : null}
+        <dt>{m.tool.effects}</dt><dd>{tool.effects.join(", ") || m.common.none}</dd>
+        {typeof tool.asks === "string" ? <><dt>{m.tool.asks}</dt><dd>{tool.asks}</dd></> : null}
+        {tool.aliases.length > 0 ? <><dt>{m.tool.aliases}</dt><dd><code>{tool.aliases.join(", ")}</code></dd></> : null}
+        {limits ? <><dt>{m.tool.limits}</dt><dd>{Object.entries(limits).map(([name, value]) => `${name} ${format.number(value)}`).join(" · ")}</dd></> : null}
+        <dt>{m.tool.digest}</dt><dd><code>{tool.digest}</code></dd>
+      </dl>
+      {tool.impl ? <><h2>{m.tool.impl}</h2><div className="panel"><Pretty value={tool.impl} /></div></> : null}
+      <h2>{m.tool.inputSchema}</h2><div className="panel"><Pretty value={tool.inputSchema} /></div>
+      {tool.outputSchema ? <><h2>{m.tool.outputSchema}</h2><div className="panel"><Pretty value={tool.outputSchema} /></div></> : null}
+    </div>
+  );
+}
+
+const PROVIDERS = ["openai", "openai-responses", "anthropic", "gemini", "ollama", "mcp"] as const;
+
+function Models({ tool }: { tool: ToolDoc }) {
+  const [provider, setProvider] = useState<(typeof PROVIDERS)[number]>("openai");
+  const asked = useQuery({
+    queryKey: ["tool", "definitions", provider, tool.digest],
+    queryFn: ({ signal }) => data(api.GET("/api/definitions/{provider}", { params: { path: { provider }, query: { tools: `${tool.bundle}/${tool.slug}@${tool.version}` } }, signal })),
+  });
+  const text = JSON.stringify(asked.data?.tools[0], null, 2) ?? "";
+  return (
+    <div className="stack">
+      <div className="scroll"><Segments<(typeof PROVIDERS)[number]> label={m.tool.provider} value={provider} choices={PROVIDERS.map((one) => [one, one])} onChange={setProvider} /></div>
+      {asked.error ? <Failed error={asked.error} /> : asked.isPending ? <Loading /> : (
+        <>
+          {asked.data.dropped.map((one) => <div key={one.reason} className="note bad">{m.tool.dropped} {one.reason}</div>)}
+          {asked.data.losses.length > 0 ? <><h2>{m.tool.losses}</h2><div className="panel"><table><tbody>{asked.data.losses.map((loss) => <tr key={loss.pointer + loss.reason}><td><code>{loss.pointer || "/"}</code></td><td>{loss.reason}</td></tr>)}</tbody></table></div></> : <p className="sub">{m.tool.noLosses}</p>}
+          {text ? <><p className="sub num">{m.tool.bytes(new TextEncoder().encode(JSON.stringify(asked.data.tools[0])).length)}</p><div className="panel"><pre className="out" tabIndex={0}>{text}</pre></div></> : null}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Policy({ tool }: { tool: ToolDoc }) {
+  const queries = useQueryClient();
+  const tester = useTester(tool);
+  const rules = useQuery({ queryKey: ["rules"], queryFn: () => data(api.GET("/api/rules")) });
+  const grants = useQuery({ queryKey: ["grants"], queryFn: () => data(api.GET("/api/grants", { params: { query: { pageSize: 500 } } })) });
+  const simulate = useMutation({ mutationFn: () => data(api.POST("/api/rules/test", { body: { tool: tool.name, args: tester.args as never } })) });
+  const revoke = useMutation({ mutationFn: (id: string) => data(api.DELETE("/api/grants/{id}", { params: { path: { id } } })), onSettled: () => queries.invalidateQueries({ queryKey: ["grants"] }), onError: (error) => say(reason(error)) });
+  const mine = rules.data?.rules.filter((rule) => rule.tools.length === 0 || rule.tools.some((name) => name === "*" || name === tool.name)) ?? [];
+  const own = grants.data?.grants.filter((grant) => grant.tool === tool.name) ?? [];
+  return (
+    <div className="stack">
+      <h2>{m.tool.simulate}</h2>
+      <div className="row wrap"><button type="button" className="btn" disabled={simulate.isPending} onClick={() => simulate.mutate()}>{m.tool.check}</button><span className="sub">{m.tool.simulateHint}</span></div>
+      {simulate.error ? <Failed error={simulate.error} /> : null}
+      {simulate.data ? (
+        <div className={`note ${simulate.data.verdict === "deny" ? "bad" : simulate.data.verdict === "ask" ? "" : "info"}`}>
+          <div><b>{m.tool.verdicts[simulate.data.verdict]}</b>{simulate.data.findings.map((finding) => <div key={finding.rule}><code>{finding.rule}</code> {finding.reason}</div>)}
+            {simulate.data.commands.length > 0 ? <div className="sub">{m.tool.commands}: {simulate.data.commands.map((command) => <code key={command.words.join(" ")}>{command.words.join(" ")} </code>)}</div> : null}</div>
+        </div>
+      ) : null}
+      <h2>{m.tool.grants}</h2>
+      {grants.error ? <Failed error={grants.error} /> : own.length === 0 ? <p className="sub">{m.tool.noGrants}</p> : (
+        <div className="panel scroll"><table><tbody>{own.map((grant) => <tr key={grant.id}><td>{m.approvals.scopes[grant.scope]}</td><td><code>{JSON.stringify(grant.shape)}</code></td><td><Ago at={grant.createdAt} /></td><td className="r"><button type="button" className="btn sm" onClick={() => revoke.mutate(grant.id)}>{m.tool.revoke}</button></td></tr>)}</tbody></table></div>
+      )}
+      <h2>{m.tool.rules}</h2>
+      {rules.error ? <Failed error={rules.error} /> : mine.length === 0 ? <p className="sub">{m.tool.noRules}</p> : (
+        <div className="panel scroll"><table><thead><tr><th>{m.settings.rule}</th><th>{m.settings.verdict}</th><th>{m.settings.reason}</th><th>{m.settings.origin}</th></tr></thead><tbody>{mine.map((rule) => <tr key={rule.name}><td><code>{rule.name}</code></td><td>{rule.verdict}</td><td>{rule.reason}</td><td className="sub">{rule.origin}</td></tr>)}</tbody></table></div>
+      )}
+      <p className="sub">{m.tool.explain}</p><Command text={`toolcrib explain ${tool.name}`} />
+    </div>
+  );
+}
+
+function ToolCalls({ tool }: { tool: ToolDoc }) {
+  const calls = useQuery({ queryKey: ["calls", "of", tool.name], queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, pageSize: 50 } }, signal })) });
+  if (calls.error) return <Failed error={calls.error} />;
+  if (calls.isPending) return <Loading />;
+  if (calls.data.calls.length === 0) return <div className="empty">{m.tool.noCalls}</div>;
+  return (
+    <div className="panel scroll"><table><thead><tr><th>{m.calls.when}</th><th>{m.calls.caller}</th><th>{m.calls.result}</th><th className="r">{m.calls.took}</th></tr></thead>
+      <tbody>{calls.data.calls.map((call) => <tr key={call.callId}><td><Link href={`/calls/${encodeURIComponent(call.callId)}`}>{call.startTime ? <Ago at={call.startTime} /> : call.callId}</Link></td><td>{call.caller}</td><td><Status status={call.status} ok={call.ok} code={call.code} /></td><td className="r num">{format.took(call.durationMs)}</td></tr>)}</tbody></table></div>
+  );
+}

@@ -1,0 +1,283 @@
+// A form over one JSON value, by its schema. The value is the only state: what is not sent is not in it. Text that is not a value yet (a number
+// half typed, broken JSON) stays in its field and is reported, so that nothing is sent that the person did not mean.
+
+import { createContext, useContext, useEffect, useId, useState } from "react";
+import type { Args, Json } from "../api/client";
+import { m } from "../messages";
+import type { Problems } from "./check";
+import { type Kind, type Schema, firstValue, fits, isNullable, kindOf, resolve, same, typeWord, variantOf } from "./resolve";
+
+interface FormContext {
+  root: Schema;
+  problems: Problems;
+  /** What the value was before, where changes are marked. */
+  before?: Args;
+  /** Reports that a field holds text that is no value. */
+  block(pointer: string, why: string | null): void;
+}
+
+const Context = createContext<FormContext>({ root: true, problems: {}, block: () => {} });
+
+export function SchemaForm(props: { schema: Schema; value: Args; before?: Args; problems: Problems; onChange(value: Args): void; onBlock(pointer: string, why: string | null): void }) {
+  const schema = resolve(props.schema, props.schema);
+  const kind = kindOf(props.schema, schema);
+  if (kind.kind !== "object") {
+    return (
+      <Context value={{ root: props.schema, problems: props.problems, before: props.before, block: props.onBlock }}>
+        <Value schema={props.schema} value={props.value} pointer="" name="" labelledBy="" onChange={(value) => props.onChange(value as Args)} />
+      </Context>
+    );
+  }
+  if (kind.properties.length === 0 && kind.rest === null) return <p className="dim">{m.tool.noArgs}</p>;
+  return (
+    <Context value={{ root: props.schema, problems: props.problems, before: props.before, block: props.onBlock }}>
+      <Members kind={kind} value={props.value} pointer="" onChange={props.onChange} />
+    </Context>
+  );
+}
+
+const escape = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
+
+function without(value: Args, name: string): Args {
+  const { [name]: _, ...rest } = value;
+  return rest;
+}
+
+function Members(props: { kind: Kind & { kind: "object" }; value: Args; pointer: string; onChange(value: Args): void }) {
+  const { kind, value, pointer, onChange } = props;
+  const known = new Set(kind.properties.map(([name]) => name));
+  const extra = Object.keys(value).filter((name) => !known.has(name));
+  const [key, setKey] = useState("");
+  return (
+    <>
+      {kind.properties.map(([name, schema]) => (
+        <Field key={name} name={name} schema={schema} required={kind.required.includes(name)} pointer={`${pointer}/${escape(name)}`} value={Object.hasOwn(value, name) ? value[name] : undefined}
+          onChange={(next) => onChange(next === undefined ? without(value, name) : { ...value, [name]: next })} />
+      ))}
+      {kind.rest === null ? null : (
+        <>
+          {extra.map((name) => (
+            <Field key={name} name={name} schema={kind.rest!} required={false} pointer={`${pointer}/${escape(name)}`} value={value[name]}
+              onChange={(next) => onChange(next === undefined ? without(value, name) : { ...value, [name]: next })} />
+          ))}
+          {kind.properties.length > 0 && kind.rest === true ? null : (
+            <div className="row">
+              <input className="in" aria-label={m.form.key} placeholder={m.form.key} value={key} onChange={(event) => setKey(event.target.value)} />
+              <button type="button" className="btn sm" disabled={key === "" || Object.hasOwn(value, key)} title={Object.hasOwn(value, key) ? m.form.duplicate : undefined}
+                onClick={() => { onChange({ ...value, [key]: firstValue(true, kind.rest!) }); setKey(""); }}>{m.form.addKey}</button>
+            </div>
+          )}
+        </>
+      )}
+    </>
+  );
+}
+
+function Field(props: { name: string; schema: Schema; required: boolean; pointer: string; value: Json | undefined; onChange(value: Json | undefined): void }) {
+  const { root, problems, before } = useContext(Context);
+  const id = useId();
+  const schema = resolve(root, props.schema);
+  const problem = problems[props.pointer];
+  const { value } = props;
+  const was = before === undefined || props.pointer.indexOf("/", 1) >= 0 ? undefined : before[props.name];
+  const isChanged = before !== undefined && props.pointer.indexOf("/", 1) < 0 && !same(was, value);
+  const title = typeof schema["title"] === "string" && schema["title"] !== props.name ? schema["title"] : null;
+  return (
+    <div className="field">
+      <div className="head">
+        <label id={`${id}-name`} htmlFor={id} className="name">{props.name === "" ? `""` : props.name}</label>
+        <span className="t">{typeWord(root, schema)}</span>
+        <span className="req">
+          {isChanged ? <span className="st wait">{m.form.changed} · {m.form.was(was === undefined ? m.form.unset : JSON.stringify(was).slice(0, 40))} · <button type="button" className="link" onClick={() => props.onChange(was)}>{m.common.undo}</button></span> : null}
+          {value === undefined ? (props.required ? m.form.required : m.form.unset) : null}
+          {value === "" ? m.form.isEmpty : null}
+          {value === null ? m.form.isNull : null}
+          {value !== undefined && isNullable(schema) && value !== null ? <button type="button" className="link" onClick={() => props.onChange(null)}>{m.form.setNull}</button> : null}
+          {value !== undefined ? <button type="button" className="link" onClick={() => props.onChange(undefined)} aria-label={`${m.form.clear}: ${props.name}`}>{m.form.clear}</button> : null}
+        </span>
+      </div>
+      {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? schema["description"] : null}</div> : null}
+      <Value id={id} schema={props.schema} value={value} pointer={props.pointer} name={props.name} labelledBy={`${id}-name`} describedBy={problem ? `${id}-msg` : undefined} isChanged={isChanged} onChange={props.onChange} />
+      {problem && !(problem === "required" && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
+    </div>
+  );
+}
+
+interface ValueProps {
+  id?: string;
+  schema: Schema;
+  value: Json | undefined;
+  pointer: string;
+  name: string;
+  labelledBy: string;
+  describedBy?: string;
+  isChanged?: boolean;
+  onChange(value: Json | undefined): void;
+}
+
+function Value(props: ValueProps) {
+  const { root, problems } = useContext(Context);
+  const schema = resolve(root, props.schema);
+  const kind = kindOf(root, schema);
+  const { value, onChange } = props;
+  const hasProblem = problems[props.pointer] !== undefined && value !== undefined;
+  const className = `in${hasProblem ? " err" : ""}${props.isChanged ? " chg" : ""}`;
+  const usual = schema["default"] === undefined ? undefined : m.form.default(JSON.stringify(schema["default"]));
+  // An item of a list has no label of its own: it is named by the list and its place.
+  const common = { id: props.id, className, "aria-label": props.id ? undefined : props.name, "aria-describedby": props.describedBy, "aria-invalid": hasProblem || undefined } as const;
+  if (value !== undefined && !(value === null && isNullable(schema)) && !fits(kind, value)) return <RawJson {...props} note={m.form.mustFit} />;
+  switch (kind.kind) {
+    case "text": {
+      const text = typeof value === "string" ? value : "";
+      const rows = kind.long || text.includes("\n");
+      return rows
+        ? <textarea {...common} rows={1} spellCheck={false} value={text} placeholder={usual} onChange={(event) => onChange(event.target.value)} />
+        : <input {...common} spellCheck={false} autoComplete="off" value={text} placeholder={usual} onChange={(event) => onChange(event.target.value)} />;
+    }
+    case "number": return <NumberInput {...props} whole={kind.whole} common={common} usual={usual} />;
+    case "boolean": return (
+      <select {...common} value={value === undefined || value === null ? "" : String(value)} onChange={(event) => onChange(event.target.value === "" ? undefined : event.target.value === "true")}>
+        <option value="">{usual ?? m.form.unset}</option><option value="true">true</option><option value="false">false</option>
+      </select>
+    );
+    case "enum": {
+      const at = value === undefined ? -1 : kind.values.findIndex((one) => same(one, value));
+      return (
+        <select {...common} value={at} onChange={(event) => onChange(event.target.value === "-1" ? undefined : kind.values[Number(event.target.value)])}>
+          <option value={-1}>{usual ?? m.form.choose}</option>
+          {kind.values.map((one, index) => <option key={index} value={index}>{typeof one === "string" ? one : JSON.stringify(one)}</option>)}
+        </select>
+      );
+    }
+    case "const": case "null": {
+      const only = kind.kind === "const" ? kind.value : null;
+      return (
+        <select {...common} value={value === undefined ? "" : "set"} onChange={(event) => onChange(event.target.value === "" ? undefined : only)}>
+          <option value="">{m.form.unset}</option><option value="set">{JSON.stringify(only)}</option>
+        </select>
+      );
+    }
+    case "array": {
+      const items = Array.isArray(value) ? value : [];
+      return (
+        <div className={`nest${props.isChanged ? " chgbox" : ""}`}>
+          {items.map((item, index) => (
+            <div className="item" key={index}>
+              <div className="field">
+                <Value schema={kind.prefix[index] ?? kind.items} value={item} pointer={`${props.pointer}/${index}`} name={`${props.name} ${m.form.item(index + 1)}`} labelledBy={props.labelledBy} onChange={(next) => onChange(items.map((one, at) => (at === index ? (next ?? null) : one)))} />
+                {problems[`${props.pointer}/${index}`] ? <div className="msg">{problems[`${props.pointer}/${index}`]}</div> : null}
+              </div>
+              <button type="button" className="btn sm" aria-label={`${m.common.remove}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => onChange(items.filter((_, at) => at !== index))}>×</button>
+            </div>
+          ))}
+          <button type="button" id={props.id} className="btn sm" onClick={() => onChange([...items, firstValue(root, kind.prefix[items.length] ?? kind.items)])}>{m.form.addItem}</button>
+        </div>
+      );
+    }
+    case "object":
+      // What is not there is not drawn: a schema that contains itself ends where the value does.
+      if (value === undefined || value === null) return <button type="button" id={props.id} className="btn sm" onClick={() => onChange(firstValue(root, props.schema))}>{m.form.set}</button>;
+      return <div className={`nest${props.isChanged ? " chgbox" : ""}`}><Members kind={kind} value={value as Args} pointer={props.pointer} onChange={onChange} /></div>;
+    case "variants": return <Variants {...props} variants={kind.variants} />;
+    case "json": return <RawJson {...props} />;
+  }
+}
+
+function NumberInput(props: ValueProps & { whole: boolean; usual?: string; common: object }) {
+  const { block } = useContext(Context);
+  const shown = typeof props.value === "number" ? String(props.value) : "";
+  const [text, setText] = useState(shown);
+  const [why, setWhy] = useState<string | null>(null);
+  // The value changed elsewhere: in the JSON view, by an example.
+  useEffect(() => {
+    if (why === null && Number(text) !== props.value) setText(shown);
+  }, [shown]);
+  useEffect(() => () => block(props.pointer, null), [props.pointer]);
+  const change = (next: string) => {
+    setText(next);
+    const trimmed = next.trim();
+    const number = Number(trimmed);
+    const problem = trimmed === "" ? null : !Number.isFinite(number) || /^0[xbo]/i.test(trimmed) ? m.form.notNumber : props.whole && !Number.isInteger(number) ? m.form.notInteger : null;
+    setWhy(problem);
+    block(props.pointer, problem);
+    if (problem === null) props.onChange(trimmed === "" ? undefined : number);
+  };
+  return (
+    <>
+      <input {...props.common} inputMode={props.whole ? "numeric" : "decimal"} autoComplete="off" value={text} placeholder={props.usual} onChange={(event) => change(event.target.value)} />
+      {why ? <div className="msg" role="alert">{why}</div> : null}
+    </>
+  );
+}
+
+function Variants(props: ValueProps & { variants: Schema[] }) {
+  const { root } = useContext(Context);
+  const at = props.value === undefined || props.value === null ? -1 : variantOf(root, props.variants, props.value);
+  const [chosen, setChosen] = useState(at);
+  const index = at >= 0 && (chosen < 0 || !props.variants[chosen] || !fits(kindOf(root, resolve(root, props.variants[chosen])), props.value as Json)) ? at : chosen;
+  const name = (schema: Schema, place: number) => {
+    const whole = resolve(root, schema);
+    const constants = Object.entries((whole["properties"] ?? {}) as Record<string, Schema>).filter(([, property]) => "const" in resolve(root, property));
+    const word = typeof whole["title"] === "string" ? whole["title"] : constants.length > 0 ? constants.map(([key, property]) => `${key} ${JSON.stringify(resolve(root, property)["const"])}`).join(", ") : typeWord(root, whole);
+    return `${place + 1}. ${word}`;
+  };
+  if (props.value !== undefined && props.value !== null && at < 0) return <RawJson {...props} />;
+  return (
+    <>
+      <select id={props.id} className="in" aria-label={`${m.form.variant}: ${props.name}`} value={props.value === undefined || props.value === null ? -1 : index}
+        onChange={(event) => {
+          const next = Number(event.target.value);
+          setChosen(next);
+          props.onChange(next < 0 ? undefined : firstValue(root, props.variants[next]!));
+        }}>
+        <option value={-1}>{m.form.unset}</option>
+        {props.variants.map((variant, place) => <option key={place} value={place}>{name(variant, place)}</option>)}
+      </select>
+      {props.value !== undefined && props.value !== null && props.variants[index] !== undefined ? <div className="nest"><Value {...props} id={undefined} schema={props.variants[index]} /></div> : null}
+    </>
+  );
+}
+
+function RawJson(props: ValueProps & { note?: string }) {
+  const { block } = useContext(Context);
+  const shown = props.value === undefined ? "" : JSON.stringify(props.value, null, 2);
+  const [text, setText] = useState(shown);
+  const [why, setWhy] = useState<string | null>(null);
+  useEffect(() => {
+    if (why === null && !sameText(text, props.value)) setText(shown);
+  }, [shown]);
+  useEffect(() => () => block(props.pointer, null), [props.pointer]);
+  const change = (next: string) => {
+    setText(next);
+    if (next.trim() === "") {
+      setWhy(null);
+      block(props.pointer, null);
+      props.onChange(undefined);
+      return;
+    }
+    try {
+      const value = JSON.parse(next) as Json;
+      setWhy(null);
+      block(props.pointer, null);
+      props.onChange(value);
+    } catch {
+      setWhy(m.form.notJson);
+      block(props.pointer, m.form.notJson);
+    }
+  };
+  return (
+    <>
+      {props.note ? <div className="hint">{props.note}</div> : null}
+      <textarea id={props.id} className={`in${why ? " err" : ""}`} rows={2} spellCheck={false} aria-label={props.id ? undefined : `${m.form.asJson}: ${props.name}`} placeholder="JSON" value={text} onChange={(event) => change(event.target.value)} />
+      {why ? <div className="msg" role="alert">{why}</div> : null}
+    </>
+  );
+}
+
+function sameText(text: string, value: Json | undefined): boolean {
+  try {
+    return text.trim() === "" ? value === undefined : same(JSON.parse(text) as Json, value);
+  } catch {
+    return false;
+  }
+}

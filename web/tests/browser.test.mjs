@@ -1,0 +1,343 @@
+// The web admin in a real browser, against a real server.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { accessible, Crib, launch, shot, sound } from "./harness.mjs";
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser?.close());
+
+/** A crib and a page for a test, and both gone after it. */
+async function scene(prepare, run, options) {
+  const crib = new Crib();
+  try {
+    await prepare?.(crib);
+    await crib.serve();
+    const page = await crib.page(browser, options);
+    await run(crib, page);
+    sound(page);
+    await page.context().close();
+  } finally {
+    await crib.remove();
+  }
+}
+
+const tool = (bundle, slug) => `/ui/tools/${bundle}/${slug}/v1`;
+
+describe("signing in", () => {
+  test("a link signs one browser in, once", () => scene(null, async (crib, first) => {
+    await first.goto(crib.link);
+    assert.equal(await first.evaluate(() => location.hash), "");
+    const second = await crib.page(browser, { signIn: false });
+    await second.getByRole("heading", { name: "Sign in to Toolcrib" }).waitFor();
+    await accessible(second);
+    await shot(second, "door");
+    // The link of `serve` was used by the first browser.
+    second.expected.push("410");
+    await second.goto(`${crib.url}/ui/`);
+    await second.goto(crib.link);
+    await second.reload();
+    await second.goto("about:blank");
+    await second.goto(crib.link);
+    await second.getByRole("alert").getByText("used already").waitFor();
+    sound(second);
+    await second.context().close();
+  }));
+
+  test("a stolen cookie or key alone opens nothing", () => scene(null, async (crib, page) => {
+    const cookie = (await page.context().cookies())[0];
+    assert.match(cookie.name, /^toolcrib-[0-9a-f]{12}$/);
+    assert.deepEqual([cookie.httpOnly, cookie.sameSite], [true, "Strict"]);
+    const key = await page.evaluate(() => localStorage.getItem("toolcrib.key"));
+    const ask = (headers) => fetch(`${crib.url}/api/approvals`, { headers }).then((answer) => answer.status);
+    assert.equal(await ask({ cookie: `${cookie.name}=${cookie.value}` }), 401);
+    assert.equal(await ask({ "toolcrib-key": key }), 401);
+    assert.equal(await ask({ cookie: `${cookie.name}=${cookie.value}`, "toolcrib-key": key }), 200);
+  }));
+
+  test("signing out in the settings closes the page", () => scene(null, async (crib, page) => {
+    await page.goto(`${crib.url}/ui/settings`);
+    page.expected.push("401");
+    await page.getByRole("button", { name: "Sign out" }).first().click();
+    await page.getByRole("heading", { name: "Sign in to Toolcrib" }).waitFor();
+  }));
+});
+
+describe("tools", () => {
+  test("a tool is found, switched off and on again", () => scene(null, async (crib, page) => {
+    await page.getByRole("searchbox", { name: "Filter tools" }).fill("read file");
+    await page.getByRole("row").filter({ hasText: "read-file" }).waitFor();
+    // The server's ranking, not the order of the list.
+    await page.locator(".tool-row").first().filter({ hasText: "read-file" }).waitFor();
+    const toggle = page.getByRole("switch", { name: "read-file is on", exact: true });
+    await toggle.click();
+    await page.locator(".tool-row.off").filter({ hasText: "read-file" }).waitFor();
+    const { tools } = await crib.api("GET", "/api/tools?tools=read_file");
+    assert.equal(tools[0].isEnabled, false);
+    await toggle.click();
+    await page.locator(".tool-row:not(.off)").filter({ hasText: "read-file" }).waitFor();
+  }));
+
+  test("a switch acts on everything that matches the filters", () => scene(null, async (crib, page) => {
+    await page.getByRole("combobox", { name: "Effect" }).selectOption("run");
+    await page.getByRole("button", { name: /^Switch \d+ off$/ }).click();
+    const dialog = page.getByRole("dialog");
+    await accessible(page);
+    await dialog.getByRole("button", { name: /^Switch \d+ off$/ }).click();
+    await page.getByText(/^Switched \d+ tools\.$/).waitFor();
+    const { tools } = await crib.api("GET", "/api/tools");
+    for (const one of tools) assert.equal(one.isEnabled, !one.effects.includes("run"), one.name);
+  }));
+
+  test("ten thousand tools are filtered within 50 ms", async () => {
+    await scene(null, async (crib, page) => {
+      // The server's own list, ten thousand times as long.
+      const list = await crib.api("GET", "/api/tools?all=true&tokens=true");
+      const rows = Array.from({ length: 10_000 }, (_, at) => ({ ...list.tools[at % list.tools.length], name: `made_${at}`, slug: `made-${at}`, bundle: `bundle-${at % 40}` }));
+      await page.route("**/api/tools?*", (route) => route.fulfill({ json: { tools: rows } }));
+      await page.route("**/tools/search?*", (route) => route.fulfill({ json: { results: rows.filter((row) => row.name.includes(new URL(route.request().url()).searchParams.get("q"))).slice(0, 500) } }));
+      await page.reload();
+      await page.getByText("10,000", { exact: true }).waitFor();
+      const drawn = await page.locator(".tool-row").count();
+      assert.ok(drawn < 80, `${drawn} rows are drawn`);
+      const input = page.getByRole("searchbox", { name: "Filter tools" });
+      await input.focus();
+      // Time of the page's own thread: how busy the machine is does not matter.
+      const meter = await page.context().newCDPSession(page);
+      await meter.send("Performance.enable", { timeDomain: "threadTicks" });
+      const spent = async () => (await meter.send("Performance.getMetrics")).metrics.find((one) => one.name === "TaskDuration").value * 1000;
+      const before = await spent();
+      const keys = "made_99";
+      for (const key of keys) await page.keyboard.press(key);
+      await page.locator(".tool-row").filter({ hasText: "made-99" }).first().waitFor();
+      const each = ((await spent()) - before) / keys.length;
+      assert.ok(each <= 50, `${each.toFixed(1)} ms for a key`);
+    });
+  });
+});
+
+describe("the tester", () => {
+  test("form and JSON are two views of one value", () => scene(null, async (crib, page) => {
+    await page.goto(crib.url + tool("core", "write-file"));
+    await page.getByLabel("path", { exact: true }).fill("a.txt");
+    await page.getByLabel("content", { exact: true }).fill("one");
+    await page.getByRole("button", { name: "JSON" }).click();
+    const json = page.getByLabel("Arguments, JSON");
+    assert.deepEqual(JSON.parse(await json.inputValue()), { path: "a.txt", content: "one" });
+    await json.fill('{"path": "b.txt", "content": ""');
+    await page.getByText("Arguments are a JSON object").waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Run/ }).getAttribute("aria-disabled"), "true");
+    await json.fill('{"path": "b.txt", "content": ""}');
+    await page.getByRole("group", { name: "Arguments" }).getByRole("button", { name: "Form" }).click();
+    assert.equal(await page.getByLabel("path", { exact: true }).inputValue(), "b.txt");
+    await page.getByText("empty text is sent").waitFor();
+    await page.keyboard.press("Control+Enter");
+    await page.getByRole("status").getByText("ok").first().waitFor();
+    assert.equal(readFileSync(join(crib.work, "b.txt"), "utf8"), "");
+    await page.goto(crib.url + tool("core", "read-file"));
+    assert.equal(await page.getByLabel("path", { exact: true }).inputValue(), "");
+  }));
+
+  test("output streams, and Stop is where Run was", () => scene(null, async (crib, page) => {
+    await page.goto(crib.url + tool("core", "shell"));
+    await page.getByLabel("command", { exact: true }).fill("echo first; sleep 30; echo never");
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await page.getByRole("log").getByText("first").waitFor();
+    await shot(page, "tool-running");
+    await page.getByRole("button", { name: /^Stop/ }).first().click();
+    await page.getByText("CANCELLED").first().waitFor();
+    await page.getByRole("button", { name: /^Run/ }).first().waitFor();
+  }));
+
+  test("what is missing or wrong blocks the run and is named", () => scene(null, async (crib, page) => {
+    await page.goto(crib.url + tool("core", "read-file"));
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await page.getByText("Fix 1 field: path (required)").waitFor();
+    await page.getByLabel("path", { exact: true }).fill("gone.txt");
+    await page.getByLabel("start_line", { exact: true }).fill("three");
+    await page.getByText("This is not a number").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Run/ }).getAttribute("aria-disabled"), "true");
+    await page.getByLabel("start_line", { exact: true }).fill("");
+    await page.getByRole("button", { name: /^Run/ }).click();
+    await page.getByText("FILE_NOT_FOUND").first().waitFor();
+    await shot(page, "tool-error");
+    await accessible(page);
+  }));
+
+  test("a preview says what the call would do and does nothing", () => scene((crib) => { crib.file("a.txt", "old\n"); }, async (crib, page) => {
+    await page.goto(crib.url + tool("core", "write-file"));
+    await page.getByLabel("path", { exact: true }).fill("a.txt");
+    await page.getByLabel("content", { exact: true }).fill("new\n");
+    await page.getByRole("button", { name: "Preview" }).click();
+    await page.getByText("asks a person first").waitFor();
+    await page.locator(".diff .del").getByText("-old").waitFor();
+    assert.equal(readFileSync(join(crib.work, "a.txt"), "utf8"), "old\n");
+  }));
+
+  test("every tab of a tool opens", () => scene(null, async (crib, page) => {
+    await page.goto(crib.url + tool("core", "shell"));
+    for (const [tab, text] of [["Definition", "Input schema"], ["What models see", "bytes"], ["Policy", "Rules that apply to this tool"], ["Calls", "has not been called"]]) {
+      await page.getByRole("tab", { name: tab }).click();
+      await page.getByText(text).first().waitFor();
+      await accessible(page);
+    }
+  }));
+});
+
+describe("approvals", () => {
+  const waiting = (crib) => {
+    crib.file("notes.md", "old text\n");
+    return crib.api("POST", "/tools/bundles/core/tools/write-file/version/v1/invoke", { args: { path: "notes.md", content: "new text\n" } });
+  };
+
+  test("a call is edited and approved in one window while it waits in another", () => scene(null, async (crib, page) => {
+    const call = waiting(crib);
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    assert.equal(await page.title(), "(1) Toolcrib");
+    await page.goto(`${crib.url}/ui/approvals`);
+    await page.locator(".diff .add").getByText("+new text").waitFor();
+    await accessible(page);
+    await shot(page, "approvals");
+    await page.getByRole("group", { name: "Arguments" }).getByRole("button", { name: "Form" }).click();
+    await page.getByLabel("content", { exact: true }).fill("my text\n");
+    await page.getByText("changed by you").waitFor();
+    await shot(page, "approvals-edited");
+    await page.getByRole("button", { name: /^Approve with 1 change/ }).click();
+    assert.equal((await call).ok, true);
+    assert.equal(readFileSync(join(crib.work, "notes.md"), "utf8"), "my text\n");
+    await page.getByText("approved", { exact: false }).first().waitFor();
+  }));
+
+  test("the second browser to decide is told so", () => scene(null, async (crib, page) => {
+    const other = await crib.page(browser);
+    const call = waiting(crib);
+    await page.goto(`${crib.url}/ui/approvals`);
+    await other.goto(`${crib.url}/ui/approvals`);
+    await page.getByRole("button", { name: /^Deny/ }).waitFor();
+    await other.getByRole("button", { name: /^Deny/ }).waitFor();
+    // The other browser does not hear of the answer before it decides.
+    await other.route("**/api/approvals*", async (route) => { await new Promise(() => {}); });
+    await other.route("**/api/approvals/*", (route) => (route.request().method() === "POST" ? route.continue() : new Promise(() => {})));
+    await page.getByRole("button", { name: /^Deny/ }).click();
+    await page.getByLabel("Reason for the model (optional)").fill("not now");
+    await accessible(page);
+    await page.getByRole("dialog").getByRole("button", { name: "Deny", exact: true }).click();
+    assert.equal((await call).error.code, "APPROVAL_DENIED");
+    other.expected.push("409");
+    await other.getByRole("button", { name: /^Approve/ }).click();
+    await other.getByText("decided already").first().waitFor();
+    sound(other);
+    await other.context().close();
+  }));
+
+  test("decisions pause while the server is gone, and go on when it is back", () => scene(null, async (crib, page) => {
+    waiting(crib).catch(() => {});
+    await page.goto(`${crib.url}/ui/approvals`);
+    await page.getByRole("button", { name: /^Approve/ }).waitFor();
+    page.expected.push("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE", "ERR_EMPTY", "ERR_CONNECTION_RESET");
+    const address = new URL(crib.url).host;
+    await crib.stop();
+    await page.getByText("Decisions pause until the connection is back.").first().waitFor();
+    assert.equal(await page.getByRole("button", { name: /^Approve/ }).getAttribute("aria-disabled"), "true");
+    await crib.serve(address);
+    await page.locator(".dot.live").waitFor();
+    await page.goto(`${crib.url}/ui/tools`);
+    await page.getByRole("heading", { name: "Tools", level: 1 }).waitFor();
+  }));
+});
+
+describe("everywhere", () => {
+  test("the palette calls a tool with the keyboard alone", () => scene((crib) => { crib.file("hello.txt", "hello from a file\n"); }, async (crib, page) => {
+    await page.goto(`${crib.url}/ui/metrics`);
+    await page.getByRole("heading", { name: "Metrics" }).waitFor();
+    await page.keyboard.press("+");
+    await page.getByRole("combobox", { name: "Call a tool" }).waitFor();
+    await page.keyboard.type("read file");
+    await page.getByRole("option", { selected: true }).filter({ hasText: "read-file" }).waitFor();
+    await page.locator(".palette .args").getByText("path").waitFor();
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("hello.txt");
+    await page.keyboard.press("Enter");
+    await page.locator(".palette .result").getByText("hello from a file").waitFor();
+    await accessible(page);
+    await shot(page, "palette");
+    await page.keyboard.press("Escape");
+    await page.locator(".palette").waitFor({ state: "detached" });
+  }));
+
+  test("calls are filtered, and one is called again", () => scene((crib) => { crib.file("a.txt", "A\n"); }, async (crib, page) => {
+    await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "a.txt" } });
+    await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "gone.txt" } });
+    await page.goto(`${crib.url}/ui/calls`);
+    await page.getByRole("button", { name: "failed" }).click();
+    await page.getByText("FILE_NOT_FOUND").waitFor();
+    assert.equal(await page.getByRole("row").count(), 2);
+    await page.getByRole("link", { name: "read_file" }).click();
+    await page.getByRole("button", { name: "Call again" }).waitFor();
+    await accessible(page);
+    await shot(page, "calls");
+    await page.getByRole("button", { name: "Call again" }).click();
+    await page.getByLabel("path", { exact: true }).waitFor();
+    assert.equal(await page.getByLabel("path", { exact: true }).inputValue(), "gone.txt");
+  }));
+
+  for (const [name, options] of Object.entries({
+    light: {},
+    dark: { colorScheme: "dark" },
+    narrow: { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true },
+    chinese: { locale: "zh-CN" },
+  })) {
+    test(`every page is sound and accessible: ${name}`, () => scene((crib) => { crib.file("a.txt", "A\n"); }, async (crib, page) => {
+      await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "a.txt" } });
+      await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "gone.txt" } });
+      for (const path of ["tools", "tools/core/shell/v1", "approvals", "calls", "bundles", "metrics", "clients", "secrets", "settings"]) {
+        await page.goto(`${crib.url}/ui/${path}`);
+        await page.getByRole("heading", { level: 1 }).waitFor();
+        await page.waitForLoadState("load");
+        await page.locator(".dot.live").waitFor({ state: name === "narrow" ? "attached" : "visible" });
+        await page.getByText(/^(Loading…|正在加载…)$/).waitFor({ state: "detached" });
+        const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        assert.equal(width, 0, `${path} is wider than the screen by ${width} px`);
+        await accessible(page);
+        await shot(page, `${name}-${path.split("/")[0] === "tools" && path.includes("/") ? "tool" : path}`);
+      }
+    }, options));
+  }
+});
+
+
+describe("awkward schemas", () => {
+  // Shapes that forms stumble over, as tools that a real server checks: each is drawn, filled in its JSON view and sent.
+  const shapes = [
+    [{ type: "object", properties: { a: { $ref: "#/$defs/t" } }, $defs: { t: { type: "object", properties: { next: { $ref: "#/$defs/t" }, n: { type: "integer" } } } } }, { a: { next: { next: { n: 1 } } } }],
+    [{ type: "object", properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } } }, { a: null }],
+    [{ type: "object", properties: { a: { oneOf: [{ type: "object", properties: { k: { const: "x" }, v: { type: "string" } }, required: ["k"] }, { type: "object", properties: { k: { const: "y" }, n: { type: "number" } }, required: ["k"] }] } } }, { a: { k: "y", n: 2.5 } }],
+    [{ type: "object", properties: { a: { allOf: [{ type: "object", properties: { b: { type: "string" } } }, { properties: { c: { type: "boolean" } } }] } } }, { a: { b: "", c: false } }],
+    [{ type: "object", additionalProperties: { type: "array", items: { enum: [1, "two", null, { three: 3 }] } } }, { any: [1, "two", null, { three: 3 }] }],
+    [{ type: "object", properties: { a: { type: "array", prefixItems: [{ type: "string" }, { type: "integer" }] } } }, { a: ["x", 2] }],
+    [{ type: "object", properties: { a: { type: ["integer", "string", "null"] }, b: {}, c: true } }, { a: "x", b: [{}], c: { d: null } }],
+    [{ type: "object", properties: { "": { type: "string" }, "a/b~c": { type: "string" }, "a b": { type: "integer", minimum: 1 } } }, { "": "e", "a/b~c": "f", "a b": 3 }],
+  ];
+  test("each is drawn, filled and sent", () => scene(null, async (crib, page) => {
+    const { bundleID } = await crib.api("PUT", "/tools/bundles/0193d1a0-0000-7000-8000-00000000ac3e", { slug: "odd", displayName: "Odd" });
+    assert.ok(bundleID);
+    for (const [at, [argSchema, value]] of shapes.entries()) {
+      const stored = await crib.api("PUT", `/tools/bundles/odd/tools/shape-${at}/version/v1`, { type: "http", displayName: `Shape ${at}`, description: "Asks a server that is not there", isEnabled: true, argSchema, impl: { method: "GET", urlTemplate: "http://127.0.0.1:9/none" }, tags: ["read"] });
+      assert.equal(stored.error, undefined, `shape ${at}`);
+      await page.goto(crib.url + tool("odd", `shape-${at}`));
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.getByRole("button", { name: "JSON", exact: true }).click();
+      await page.getByLabel("Arguments, JSON").fill(JSON.stringify(value));
+      await page.getByRole("group", { name: "Arguments" }).getByRole("button", { name: "Form" }).click();
+      assert.equal(await page.getByText("This part of the page failed").count(), 0, `shape ${at}`);
+      await accessible(page);
+      await page.getByRole("button", { name: "JSON", exact: true }).click();
+      assert.deepEqual(JSON.parse(await page.getByLabel("Arguments, JSON").inputValue()), value, `shape ${at} is not changed by being drawn`);
+      await page.getByRole("button", { name: /^Run/ }).first().click();
+      // The server took the arguments: only the address is not there.
+      await page.locator(".failed").getByText(/^(NETWORK_ERROR|HOST_NOT_ALLOWED|UPSTREAM_ERROR)$/).waitFor();
+    }
+  }));
+});
