@@ -2,8 +2,9 @@
 # The one test command: installs what is missing, runs everything, says how long each part took.
 #
 #   ./test.sh            everything but the fuzz targets, which need minutes
-#   ./test.sh NAME…      only the parts named: fmt clippy test doctest docs examples schemathesis conformance clients
-#                        kernel bench deny fuzzcheck fuzz
+#   ./test.sh fast       while you work: fmt, english, and the unit tests beside the code (part `unit`)
+#   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis conformance clients
+#                        web kernel bench deny fuzzcheck fuzz
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -41,10 +42,10 @@ need() {
 # Fetches programs that tests and benchmarks use. A test without its program says SKIPPED and why.
 programs() {
     local program missing=()
-    for program in bwrap:bubblewrap curl:curl git:git python3:python3 psql:postgresql-client setpriv:util-linux script:bsdutils ps:procps rg:ripgrep make:make go:golang-go; do
+    for program in bwrap:bubblewrap curl:curl git:git python3:python3 psql:postgresql-client setpriv:util-linux script:bsdutils ps:procps rg:ripgrep make:make go:golang-go chromium:chromium; do
         command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
     done
-    # Debian has the server's programs in a directory of their version. The tests start servers of their own: no cluster is made.
+    # Debian has the server's programs in a directory of their version. The tests start their own servers: no cluster is made.
     if ! command -v initdb >/dev/null && ! ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1; then missing+=(postgresql); fi
     [ "${#missing[@]}" -eq 0 ] && return 0
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
@@ -108,7 +109,7 @@ callers() {
     fi
 }
 
-# A Python of its own with one package in it. What went wrong, if anything, is on stdout.
+# A virtual environment with one package. Errors are on stdout.
 python_venv() {
     local venv=$1 package=$2 version=$3
     [ -e "$venv/complete" ] && return 0
@@ -167,7 +168,7 @@ schemathesis() {
     cargo build --quiet --locked -p toolcrib-cli
     place=$(mktemp -d)
     mkdir "$place/home" "$place/work"
-    # Nobody answers here: what asks gives up soon.
+    # No one answers here: what asks gives up soon.
     printf '[approvals]\nexpiresMs = 300\n' >"$place/home/config.toml"
     HOME=$place TOOLCRIB_TOKEN=$token target/debug/toolcrib --home "$place/home" --workspace "$place/work" \
         serve --addr 127.0.0.1:0 2>"$place/log" &
@@ -199,10 +200,28 @@ schemathesis() {
     return "$status"
 }
 
+# The web admin: types, unit tests, the build, its weight, and the page in a browser with a real server.
+web() {
+    cargo build --quiet --locked -p toolcrib-cli
+    (
+        cd web
+        npm run --silent types -- --check
+        npm run --silent check
+        npm test --silent
+        npm run --silent build -- --logLevel warn
+        npm run --silent weigh
+        if command -v chromium >/dev/null; then
+            TOOLCRIB_BIN=${CARGO_TARGET_DIR:-$PWD/../target}/debug/toolcrib CHROMIUM=$(command -v chromium) npm run --silent browser
+        else
+            echo "the tests in a browser need chromium"
+        fi
+    )
+}
+
 # Where a `node` of 22 or newer and its `npm` are: the machine's, or a wheel's. What went wrong, if anything, is on stdout.
 node_22() {
     local venv=$1 wheel
-    if node -e 'process.exit(process.versions.node.split(".")[0] < 22)' 2>/dev/null && command -v npm >/dev/null; then
+    if node -e 'process.exit(Number(process.versions.node.split(".")[0] < 22))' 2>/dev/null && command -v npm >/dev/null; then
         dirname "$(command -v node)"
         return 0
     fi
@@ -223,6 +242,7 @@ node_22() {
 }
 
 only=("$@")
+[ "${only[*]}" = fast ] && only=(fmt english unit)
 export RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings"
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
 
@@ -230,11 +250,12 @@ if wanted fmt; then
     cargo fmt --version >/dev/null 2>&1 || rustup component add rustfmt
     part fmt cargo fmt --all --check
 fi
+if wanted english; then part english scripts/mannerisms; fi
 if wanted clippy; then
     cargo clippy --version >/dev/null 2>&1 || rustup component add clippy
     part clippy cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
 fi
-if wanted test || wanted bench; then programs; fi
+if wanted test || wanted bench || wanted web; then programs; fi
 if wanted test; then
     need nextest $NEXTEST
     test_runners
@@ -245,6 +266,11 @@ if wanted test; then
     part test cargo nextest run --workspace --all-features --locked
     while IFS= read -r line; do skip "${line%%: *}" "${line#*: }"; done < <(sort -u "$TOOLCRIB_TEST_SKIPPED")
     rm -f "$TOOLCRIB_TEST_SKIPPED"
+fi
+# A part of `test`, so it runs only where it is named.
+if [ "${#only[@]}" -ne 0 ] && wanted unit; then
+    need nextest $NEXTEST
+    part unit cargo nextest run --workspace --all-features --locked --lib --bins
 fi
 if wanted doctest; then part doctest cargo test --doc --workspace --all-features --locked; fi
 if wanted docs; then part docs cargo doc --workspace --all-features --no-deps --locked; fi
@@ -277,6 +303,16 @@ if wanted clients; then
         part clients tests/clients/run.sh "$toolcrib" node "$node"
     else
         skip "clients (TypeScript, Inspector)" "$node"
+    fi
+fi
+if wanted web; then
+    if ! node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(Number(major < 20 || (major === 20 && minor < 19)))' 2>/dev/null || ! command -v npm >/dev/null; then
+        skip web "needs Node 20.19 or newer with npm"
+    elif ! (cd web && npm ci --ignore-scripts --silent --no-audit --no-fund); then
+        skip web "npm could not fetch what the page is built with"
+    else
+        part web web
+        command -v chromium >/dev/null || skip "web (browser)" "chromium is not installed"
     fi
 fi
 # Alone, because the workspace joins the features of all crates.

@@ -57,7 +57,7 @@ fuzz_target!(|input: (&str, &str)| {
     let plain = code.prepare(&values("x")).expect("a plain value is fine");
     if let Ok(prepared) = code.prepare(&values(value)) {
         assert_eq!(plain.arguments, prepared.arguments, "{template:?} with {value:?}");
-        // Whoever judges it sees the same commands, too.
+        // The judge sees the same commands, too.
         if let (Some(one), Some(other)) = (code.judged(&values("x")), code.judged(&values(value))) {
             let (one, other) = (read(&one), read(&other));
             if value.len() < 1000 && one.doubts.is_empty() && other.doubts.is_empty() {

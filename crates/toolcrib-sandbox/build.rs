@@ -1,6 +1,6 @@
 //! Compiles `init/main.rs`, the first process of every sandbox, into a static program of a few hundred bytes of code.
 //!
-//! The library carries it as bytes and runs it from memory, so that whoever embeds the library needs no helper file.
+//! The library carries it as bytes and runs it from memory, so that an embedding program needs no helper file.
 
 use std::{env, path::PathBuf, process::Command};
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a caller against a server of its own, answers what it asks, and compares what it prints.
+# Runs a caller against its own server, answers what it asks, and compares what it prints.
 #
 #   try.sh TOOLCRIB LANGUAGE COMMAND…
 set -euo pipefail

@@ -4,7 +4,7 @@
 #   tests/clients/run.sh TOOLCRIB python VENV      the Python client, installed in VENV
 #   tests/clients/run.sh TOOLCRIB node NODE_DIR    both TypeScript clients and the Inspector; NODE_DIR has `node` (22 or newer) and `npm`
 #
-# What is fetched goes below target/clients, as the lock file in npm/ says.
+# Downloads go below target/clients, as the lock file in npm/ says.
 set -euo pipefail
 toolcrib=$(realpath "$1")
 readonly toolcrib leg=$2
@@ -22,7 +22,7 @@ node)
         rm -rf "$place"
         mkdir -p "$place"
         cp "$from/npm/package.json" "$from/npm/package-lock.json" "$from/npm/.npmrc" "$place/"
-        # Not `npm ci`: it wants the builds of a bundler, which nobody here uses, for every other machine to be in the lock file.
+        # Not `npm ci`: it wants the builds of a bundler, which no one here uses, for every other machine to be in the lock file.
         (cd "$place" && npm install --ignore-scripts --silent)
         cp "$from/npm/package-lock.json" "$place/fetched.json"
     fi

@@ -6,7 +6,9 @@
 use serde_json::Value;
 use toolcrib::Schema;
 use toolcrib::ToolSpec;
+use toolcrib::model::json::read_strict;
 use toolcrib::model::{JsonObject, text};
+use toolcrib::schema::reference;
 
 /// A word that is not `name=value`.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,9 +30,13 @@ pub(crate) fn arguments(
         };
         let property = spec.and_then(|spec| property_of(spec, name));
         let (name, schema) = property.map_or((name, None), |(name, schema)| (name, Some(schema)));
-        let is_list = schema.is_some_and(|schema| kind(schema) == "array");
+        let root = spec.map_or(&Value::Null, |spec| spec.input_schema.as_value());
+        let is_list = schema.is_some_and(|schema| {
+            let forms = forms(schema, root);
+            forms.iter().any(|form| kind(form) == "array")
+        });
         let value = match schema {
-            Some(schema) => read(value, schema),
+            Some(schema) => read(value, schema, root),
             None => Value::String(value.to_owned()),
         };
         let repeated = given.iter().any(|seen| seen == name);
@@ -55,7 +61,7 @@ pub(crate) fn arguments(
     Ok(args)
 }
 
-/// What is wrong with a `name=value` word whose name the tool does not know; `None` if it knows it.
+/// The problem of a `name=value` word whose name the tool does not know; `None` if it knows it.
 pub(crate) fn unknown(pair: &str, spec: &ToolSpec) -> Option<String> {
     let (name, _) = pair.split_once('=')?;
     let is_closed = spec.input_schema.as_value()["additionalProperties"] == false;
@@ -100,13 +106,57 @@ fn kind(schema: &Value) -> &str {
             .filter_map(Value::as_str)
             .find(|kind| *kind != "null")
             .unwrap_or_default(),
-        _ => "",
+        _ => match (schema.get("const"), schema.get("enum")) {
+            (Some(Value::String(_)), _) => "string",
+            (None, Some(Value::Array(values))) if values.iter().all(Value::is_string) => "string",
+            _ => "",
+        },
     }
 }
 
-fn read(word: &str, schema: &Value) -> Value {
+/// How many references and forms are followed for one word.
+const MAX_STEPS: usize = 64;
+
+/// The forms that a value may have, each with its type, behind references and alternatives.
+fn forms<'a>(schema: &'a Value, root: &'a Value) -> Vec<&'a Value> {
+    let mut found = Vec::new();
+    let mut open = vec![schema];
+    for _ in 0..MAX_STEPS {
+        let Some(schema) = open.pop() else { break };
+        let target = schema.get("$ref").and_then(Value::as_str);
+        let target = target.and_then(|target| reference::target(root, target));
+        let lists = ["anyOf", "oneOf", "allOf"].into_iter();
+        let inner = lists
+            .filter_map(|word| schema.get(word)?.as_array())
+            .flatten();
+        match (kind(schema), target) {
+            ("", Some(target)) => open.push(target),
+            ("", None) if { inner.clone() }.next().is_some() => open.extend(inner),
+            _ => found.push(schema),
+        }
+    }
+    found.reverse();
+    found
+}
+
+/// Reads a word as the schema wants it. Where a value may have one of several types, text is what nothing else fits.
+fn read(word: &str, schema: &Value, root: &Value) -> Value {
+    let forms = forms(schema, root);
+    let may_be_null = forms.iter().any(|form| kind(form) == "null");
+    if may_be_null && word == "null" {
+        return Value::Null;
+    }
+    let forms = forms.into_iter().filter(|form| kind(form) != "null");
+    // What was not read as its form wants it is text.
+    let read = forms
+        .map(|form| read_form(word, form, root))
+        .find(|value| !value.is_string());
+    read.unwrap_or_else(|| Value::String(word.to_owned()))
+}
+
+fn read_form(word: &str, schema: &Value, root: &Value) -> Value {
     let text = || Value::String(word.to_owned());
-    let json = || serde_json::from_str::<Value>(word).ok();
+    let json = || read_strict(word.as_bytes()).ok();
     match kind(schema) {
         "string" => text(),
         "integer" | "number" => json().filter(Value::is_number).unwrap_or_else(text),
@@ -126,7 +176,7 @@ fn read(word: &str, schema: &Value) -> Value {
         "array" => json().filter(Value::is_array).unwrap_or_else(|| {
             let item = schema
                 .get("items")
-                .map_or_else(text, |items| read(word, items));
+                .map_or_else(text, |items| read(word, items, root));
             Value::Array(vec![item])
         }),
         // Anything goes: JSON if it is JSON, else text.
@@ -197,6 +247,40 @@ mod tests {
             ]),
             json!({"path": "1", "start_line": 3, "ratio": 0.5, "recursive": true, "env": {"A": "b"}, "maybe": 4, "any": [1]})
         );
+    }
+
+    #[test]
+    fn optional_texts_and_texts_behind_references_stay_text() {
+        let schema = json!({"type": "object", "properties": {
+            "optional": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "referred": {"$ref": "#/$defs/Id%3Cx%3E"},
+            "count": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "list": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
+            "version": {"enum": ["1", "2"]}},
+            "$defs": {"Id<x>": {"type": "string"}}});
+        let spec = ToolSpec::new(
+            WireName::parse("t").unwrap(),
+            "x",
+            Schema::stored(schema).unwrap(),
+        );
+        let words = [
+            "optional=1",
+            "referred=2",
+            "count=3",
+            "either=4",
+            "list=5",
+            "list=6",
+            "version=1",
+        ];
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let args = arguments(JsonObject::new(), &words, Some(&spec)).unwrap();
+        assert_eq!(
+            Value::Object(args),
+            json!({"optional": "1", "referred": "2", "count": 3, "either": 4, "list": ["5", "6"], "version": "1"})
+        );
+        let none = arguments(JsonObject::new(), &["optional=null".into()], Some(&spec)).unwrap();
+        assert_eq!(none["optional"], Value::Null);
     }
 
     #[test]

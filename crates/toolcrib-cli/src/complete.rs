@@ -4,12 +4,13 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
-use clap::CommandFactory as _;
 use clap_complete::engine::{CompletionCandidate, PathCompleter, ValueCompleter as _};
 use serde_json::Value;
 use toolcrib::approval::Status;
+use toolcrib::config::SETTINGS;
 use toolcrib::crib::{BundleKind, BundleView};
 use toolcrib::definition::CODES;
 use toolcrib::definition::fields::FIELDS;
@@ -19,14 +20,9 @@ use toolcrib::registry::Availability;
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 use toolcrib_server::auth::Clients;
 
-use crate::args::Cli;
 use crate::clients_of_others::OtherClient;
+use crate::here;
 use crate::prompt::short;
-
-/// The command line, for the completion engine and the manual.
-pub(crate) fn command() -> clap::Command {
-    Cli::command()
-}
 
 /// The tools on offer, by what is known without making them: who presses a key does not wait for that.
 fn offered(crib: &Crib) -> Vec<Arc<ToolSpec>> {
@@ -50,7 +46,7 @@ pub(crate) fn tools(current: &OsStr) -> Vec<CompletionCandidate> {
     all.collect()
 }
 
-/// A tool as somebody goes on typing it: behind `+` by its slug, and so where its name would pass for an option.
+/// A tool as someone goes on typing it: behind `+` by its slug, and so where its name would pass for an option.
 fn named(spec: &ToolSpec, current: &str) -> Option<CompletionCandidate> {
     let name = spec.name.as_str();
     let word = match current.starts_with('+') || name.starts_with('-') {
@@ -123,7 +119,7 @@ pub(crate) fn references(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter_map(|entry| named(entry.spec(), current));
     let mut all: Vec<CompletionCandidate> = matching.collect();
-    // Somebody who typed a part of one wants to go on with it.
+    // Someone who typed a part of one wants to go on with it.
     if !current.is_empty() {
         let slugs = crib.bundles().into_iter().map(|view| view.bundle.slug);
         let matching = slugs.filter(|slug| slug.as_str().starts_with(current));
@@ -248,7 +244,20 @@ pub(crate) fn trials(current: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-/// Tool names, error codes, problems and fields of files.
+/// Keys of settings.
+pub(crate) fn settings(current: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(current) = current.to_str() else {
+        return Vec::new();
+    };
+    let matching = SETTINGS
+        .iter()
+        .filter(|setting| setting.key.starts_with(current));
+    matching
+        .map(|setting| candidate(setting.key, text::first_sentence(setting.effect)))
+        .collect()
+}
+
+/// Tool names, error codes, settings, problems and fields of files.
 pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut all = tools(current);
     let Some(current) = current.to_str() else {
@@ -258,6 +267,7 @@ pub(crate) fn topics(current: &OsStr) -> Vec<CompletionCandidate> {
         .iter()
         .filter(|code| code.as_str().starts_with(&current.to_ascii_uppercase()));
     all.extend(codes.map(|code| candidate(code.as_str(), code.meaning())));
+    all.extend(settings(OsStr::new(current)));
     let problems = CODES.iter().filter(|code| code.name.starts_with(current));
     all.extend(problems.map(|code| candidate(code.name, code.meaning)));
     let fields = FIELDS
@@ -289,6 +299,10 @@ pub(crate) fn parameters(current: &OsStr) -> Vec<CompletionCandidate> {
     };
     match current.split_once('=') {
         None => names(&spec, current, &words),
+        Some((name, value)) if here::is_path(&spec, name) => match crib.workspace_path() {
+            Some(workspace) => paths(workspace, name, value),
+            None => Vec::new(),
+        },
         Some((name, value)) => values(&spec, name, value),
     }
 }
@@ -339,6 +353,40 @@ fn values(spec: &ToolSpec, name: &str, current: &str) -> Vec<CompletionCandidate
         .collect()
 }
 
+/// How many entries of a directory are looked at.
+const MAX_ENTRIES: usize = 10_000;
+
+/// Paths as the command line reads them: of the workspace; behind `./` and `../` from the current directory.
+fn paths(workspace: &Path, name: &str, current: &str) -> Vec<CompletionCandidate> {
+    let (directory, start) = match current.rsplit_once('/') {
+        Some((directory, start)) => (format!("{directory}/"), start),
+        None => (String::new(), current),
+    };
+    let base = match here::counts_from_here(&directory) {
+        true => std::env::current_dir().unwrap_or_default(),
+        false => workspace.to_owned(),
+    };
+    if directory.starts_with('/') {
+        return Vec::new();
+    }
+    let Ok(entries) = std::fs::read_dir(base.join(&directory)) else {
+        return Vec::new();
+    };
+    let mut found: Vec<String> = entries
+        .take(MAX_ENTRIES)
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let file = entry.file_name().into_string().ok()?;
+            let is_hidden = file.starts_with('.') && !start.starts_with('.');
+            let end = if entry.path().is_dir() { "/" } else { "" };
+            (file.starts_with(start) && !is_hidden)
+                .then(|| format!("{name}={directory}{file}{end}"))
+        })
+        .collect();
+    found.sort_unstable();
+    found.into_iter().map(CompletionCandidate::new).collect()
+}
+
 /// Requests of any standing.
 pub(crate) fn requests(current: &OsStr) -> Vec<CompletionCandidate> {
     ids_of_requests(current, None)
@@ -356,7 +404,7 @@ fn ids_of_requests(current: &OsStr, only: Option<Status>) -> Vec<CompletionCandi
     let Ok(listing) = crib.approvals().list(only) else {
         return Vec::new();
     };
-    // The newest is what somebody means.
+    // The newest is what someone means.
     let requests = listing.requests.iter().rev();
     let all = requests.map(|queued| {
         let request = &queued.request;

@@ -47,7 +47,7 @@ fn read(text: &str, examples: &str) -> Result<Duration, String> {
 
 /// A time as people say it, to the two largest units: `4m 59s`, `30d`.
 pub(crate) fn in_words(duration: Duration) -> String {
-    // What is shown counts down, so half a second is still one.
+    // The display counts down, so half a second is still one.
     let seconds = duration.as_secs() + u64::from(duration.subsec_millis() >= 500);
     let units = [
         (seconds / 86_400, "d"),

@@ -129,7 +129,7 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
     for line in &printed[printed.len().saturating_sub(MAX_PRINTED)..] {
         output.error_line(&format!("  | {}", text::visible(line)));
     }
-    // What is damaged has the right name: the message says what to do.
+    // A damaged record has the right name: the message says what to do.
     let says = |_: &&str| {
         let commands = ["`toolcrib doctor", "`toolcrib upstream "];
         !commands
@@ -156,7 +156,7 @@ fn remedy(code: ErrorCode) -> Option<&'static str> {
         | C::FileExists
         | C::Conflict
         | C::ApprovalUnavailable => None,
-        // Whoever knows which tool it was gives a hint that names it.
+        // A caller that knows which tool it was gives a hint that names it.
         other => Some(other.remedy()).filter(|remedy| !remedy.contains("<tool>")),
     }
 }
@@ -204,7 +204,7 @@ fn newcomer_hint(error: &clap::Error) -> Option<String> {
 }
 
 /// Reports what clap found wrong (or the help it was asked for).
-pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
+pub(crate) fn report_usage(mut error: clap::Error) -> ExitCode {
     if matches!(
         error.kind(),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
@@ -226,11 +226,17 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             .collect();
         let message = message.join(" ");
         let error = ToolError::new(ErrorCode::Usage, message.trim_start_matches("error: "));
-        // Whoever asked may be gone; that is no bug.
+        // The caller may be gone; that is not a bug.
         let _ = writeln!(std::io::stdout(), "{}", envelope(&error));
     } else {
+        let hint = newcomer_hint(&error);
+        if hint.is_some() {
+            // Of two pieces of advice, ours knows the tools.
+            error.remove(ContextKind::Suggested);
+            error.remove(ContextKind::SuggestedSubcommand);
+        }
         let _ = error.print();
-        if let Some(hint) = newcomer_hint(error) {
+        if let Some(hint) = hint {
             eprintln!("\n  {hint}");
         }
     }

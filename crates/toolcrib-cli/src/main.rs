@@ -9,6 +9,8 @@ mod complete;
 mod curl;
 mod duration;
 mod failure;
+mod here;
+mod local_time;
 mod output;
 mod progress;
 mod prompt;
@@ -20,7 +22,7 @@ mod wrap;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
-use clap::Parser as _;
+use clap::FromArgMatches as _;
 
 use args::Cli;
 use failure::CliError;
@@ -28,11 +30,11 @@ use output::Output;
 
 fn main() -> ExitCode {
     // Costs nothing unless a shell asks for completions.
-    clap_complete::CompleteEnv::with_factory(complete::command).complete();
+    clap_complete::CompleteEnv::with_factory(args::command).complete();
     quiet_panics();
-    let cli = match Cli::try_parse() {
+    let cli = match parsed() {
         Ok(cli) => cli,
-        Err(error) => return failure::report_usage(&error),
+        Err(error) => return failure::report_usage(error),
     };
     let output = Output::new(&cli.global);
     match std::panic::catch_unwind(AssertUnwindSafe(|| commands::dispatch(&cli, &output))) {
@@ -40,6 +42,12 @@ fn main() -> ExitCode {
         Ok(Err(error)) => error.report(&output),
         Err(panic) => CliError::bug(&*panic).report(&output),
     }
+}
+
+fn parsed() -> Result<Cli, clap::Error> {
+    let mut command = args::command();
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// A tool that panics is an outcome, and a panic of ours is reported by `main`; neither should

@@ -16,6 +16,13 @@ use crate::wrap;
 /// The narrowest last column of a table.
 const LEAST_ROOM: usize = 24;
 
+/// What becomes of a last column that is too long for the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Long {
+    Wrapped,
+    Cut,
+}
+
 /// Prints for one command.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -123,7 +130,7 @@ impl Output {
         self.json_line(&text.unwrap_or_default());
     }
 
-    /// Prints one JSON value on a line of its own.
+    /// Prints one JSON value on its own line.
     pub(crate) fn ndjson(&self, value: &impl Serialize) {
         self.json_line(&serde_json::to_string(value).unwrap_or_default());
     }
@@ -230,7 +237,7 @@ impl Output {
         };
     }
 
-    /// The same for all of it: what we say next stands on a line of its own.
+    /// The same for all of it: what we say next is on its own line.
     pub(crate) fn error_text(&self, content: &str) {
         self.error_chunk(content);
         if !content.is_empty() && !content.ends_with('\n') {
@@ -286,6 +293,15 @@ impl Output {
     /// Prints rows as a table for people or, with `--plain`, as tab-separated values. The last
     /// column takes what room is left.
     pub(crate) fn table(&self, headings: &[&str], rows: &[Vec<String>]) {
+        self.columned(headings, rows, Long::Wrapped);
+    }
+
+    /// Like [`table`](Self::table), with one line for each row: on a terminal a long last column is cut.
+    pub(crate) fn table_of_lines(&self, headings: &[&str], rows: &[Vec<String>]) {
+        self.columned(headings, rows, Long::Cut);
+    }
+
+    fn columned(&self, headings: &[&str], rows: &[Vec<String>], long: Long) {
         if self.plain {
             for row in rows {
                 let cells: Vec<String> = row.iter().map(|cell| one_line(cell)).collect();
@@ -319,7 +335,7 @@ impl Output {
             .sum();
         // Where a last column would be too narrow, it goes below.
         let room = self.width().saturating_sub(taken);
-        let is_below = room < LEAST_ROOM;
+        let is_below = room < LEAST_ROOM && long == Long::Wrapped;
         let (room, column) = match is_below {
             true => (self.width() - 4, 4),
             false => (room, taken),
@@ -332,7 +348,10 @@ impl Output {
                         line.truncate(line.trim_end().len());
                         line.push_str("\n    ");
                     }
-                    line.push_str(&last_cell(&one_line(text), room, column));
+                    line.push_str(&match long {
+                        Long::Wrapped => last_cell(&one_line(text), room, column),
+                        Long::Cut => wrap::cut(&one_line(text), room),
+                    });
                 } else {
                     line.push_str(&cell(&one_line(text), *width));
                 }
@@ -341,7 +360,7 @@ impl Output {
         }
     }
 
-    /// How wide a line may be: the terminal's width; unlimited when nobody looks.
+    /// How wide a line may be: the terminal's width; unlimited when no one looks.
     fn width(&self) -> usize {
         if !self.stdout_is_terminal {
             return usize::MAX;
@@ -351,7 +370,7 @@ impl Output {
             - 1
     }
 
-    /// Columns for texts that others wrote: as many as are safe on the terminal; any number when nobody looks.
+    /// Columns for texts that others wrote: as many as are safe on the terminal; any number when no one looks.
     pub(crate) fn columns(&self) -> usize {
         match self.stdout_is_terminal {
             true => self.page_columns(),

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_millis(300);
 const FRAME: Duration = Duration::from_millis(100);
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/// Awaits something; shows a moving line when it takes long and somebody looks. Keeps still while a question is on the
+/// Awaits something; shows a moving line when it takes long and someone looks. Keeps still while a question is on the
 /// screen, and counts from the start afterwards: the time a person took is not the tool's.
 pub(crate) async fn show<T>(
     output: &Output,

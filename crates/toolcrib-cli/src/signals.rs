@@ -4,7 +4,7 @@ use std::task::Poll;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Who asks.
+/// The signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stop {
     /// Ctrl-C.
@@ -27,12 +27,12 @@ impl Stops {
         Stops {
             interrupt: signal(SignalKind::interrupt()).ok(),
             terminate: signal(SignalKind::terminate()).ok(),
-            // `nohup` means that a terminal that goes is no reason to stop.
+            // `nohup` means that the program goes on when its terminal goes away.
             hangup: (!is_ignored(hangup)).then(|| signal(hangup).ok()).flatten(),
         }
     }
 
-    /// The next time that somebody asks.
+    /// The next time that someone asks.
     pub(crate) async fn next(&mut self) -> Stop {
         std::future::poll_fn(|cx| {
             let mut came = |signal: &mut Option<Signal>| {
@@ -51,7 +51,7 @@ impl Stops {
     }
 }
 
-/// Whether whoever started us set a signal to be ignored.
+/// Whether the parent process set a signal to be ignored.
 fn is_ignored(kind: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     ignored(&status).is_some_and(|mask| mask & (1 << (kind.as_raw_value() - 1)) != 0)

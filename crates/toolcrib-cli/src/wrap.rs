@@ -1,7 +1,7 @@
 //! Text from outside: escaped, and broken into rows here rather than by the terminal.
 //!
 //! A terminal goes on with a long line in its first column, where a crafted value would pass for a line of ours. So every row
-//! is narrower than the terminal, and whoever prints it puts a mark in front. Nothing is lost or added by breaking; characters
+//! is narrower than the terminal, and the printer puts a mark in front. Nothing is lost or added by breaking; characters
 //! that terminals disagree about count as the wider.
 
 use std::borrow::Cow;
@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 /// The columns of a terminal that does not say.
 const UNKNOWN: usize = 80;
-/// Wider is hard to read; and a window that is made narrower afterwards breaks its lines anew.
+/// Wider is hard to read; and a window that is made narrower afterwards breaks its lines again.
 const WIDEST: usize = 120;
 const NARROWEST: usize = 20;
 /// The least room for a text: that of a tab.
@@ -110,12 +110,29 @@ fn broken(line: &str, room: usize) -> Vec<String> {
     rows
 }
 
+/// A text of one line in at most `room` columns; where it is cut it ends with `…`.
+pub(crate) fn cut(text: &str, room: usize) -> String {
+    if width(text) <= room {
+        return text.to_owned();
+    }
+    let (mut cut, mut column) = (String::new(), 0);
+    for c in text.chars() {
+        column += columns_of(c);
+        if column + 1 > room {
+            break;
+        }
+        cut.push(c);
+    }
+    cut.truncate(cut.trim_end().len());
+    cut + "…"
+}
+
 /// The columns of a text, as far as terminals agree.
 pub(crate) fn width(text: &str) -> usize {
     text.chars().map(columns_of).sum()
 }
 
-/// What has no width of its own may still get a column where a terminal does not know it.
+/// A zero-width character may still get a column from a terminal that does not know it.
 fn columns_of(c: char) -> usize {
     c.width().unwrap_or_default().max(1)
 }
@@ -126,6 +143,14 @@ mod tests {
 
     fn texts(text: &str, room: usize) -> Vec<String> {
         rows(text, room).into_iter().map(|row| row.text).collect()
+    }
+
+    #[test]
+    fn a_cut_text_is_no_wider_than_its_room() {
+        assert_eq!(cut("one two three", 13), "one two three");
+        assert_eq!(cut("one two three", 8), "one two…");
+        assert_eq!(cut("one two three", 9), "one two…");
+        assert_eq!(cut("一二三四", 5), "一二…");
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //! registry, in parallel, and answered in the model's order.
 //!
 //! Shapes are [`wire`](crate::wire)'s business; here is only the running. Every call of a reply
-//! has an answer: arguments nobody can read, unknown tools, refusals and failures are results that
-//! say what to do about them. The ids that providers give to calls are kept for the messages; they
-//! are no call ids of ours, since models make them up and repeat them.
+//! has an answer: arguments no one can read, unknown tools, refusals and failures are results that
+//! say what to do about them. The ids that providers give to calls are kept for the messages; they are not our call ids, since models
+//! invent and repeat them.
 //!
 //! ```
 //! # use toolcrib::{FnTool, Registry, answer::{AnswerOptions, answer}};
@@ -53,11 +53,11 @@ pub const MAX_CALLS: usize = 1000;
 /// How the calls of a reply are made.
 #[derive(Clone)]
 pub struct AnswerOptions {
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
-    /// Who is asked about calls that need approval, if not who the registry asks.
+    /// Approves calls that need approval, instead of the registry's approver.
     pub approver: Option<Arc<dyn Approver>>,
-    /// Who is asked what the tools of upstream servers want to know, if anybody.
+    /// Answers questions of upstream servers' tools, if set.
     pub elicitor: Option<Arc<dyn Elicitor>>,
     /// How many calls run at once.
     pub parallel: usize,
@@ -141,7 +141,7 @@ pub enum Progress<'a> {
 }
 
 /// Answers a reply; without a format, whose it is is found out from it. The text of a reply is read by
-/// [`read_strict`](crate::model::json::read_strict), as the command and the server do it: of two values of one name nobody knows
+/// [`read_strict`](crate::model::json::read_strict), as the command and the server do it: of two values of one name no one knows
 /// which was meant.
 pub async fn answer(
     registry: &Registry,
@@ -161,8 +161,8 @@ pub async fn answer(
     Ok(answer_with(reply, options, run, |_| ()).await)
 }
 
-/// Answers a reply by calls that `run` makes; `watch` hears of each. For whoever calls tools
-/// another way than by the registry itself; the error of a call that was not made is its result.
+/// Answers a reply by calls that `run` makes; `watch` hears of each. For callers that do not call the registry directly;
+/// the error of a call that was not made is its result.
 pub async fn answer_with<R, F>(
     reply: ModelReply,
     options: &AnswerOptions,

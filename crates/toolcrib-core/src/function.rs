@@ -45,7 +45,7 @@ pub enum DefineError {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         source: NameError,
     },
     /// The schema of its arguments or its result.
@@ -53,7 +53,7 @@ pub enum DefineError {
     Schema {
         /// The tool.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         source: SchemaError,
     },
     /// Models choose tools by their descriptions.

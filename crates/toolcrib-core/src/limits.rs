@@ -1,8 +1,8 @@
 //! Admission: how many calls may run at once, and how many may start per minute.
 //!
-//! Waiting is bounded twice: by how many of a caller may wait, and by the call's own time. What cannot be
-//! admitted is told when to come back, so that a flood costs memory for nobody. Callers take turns: whoever
-//! comes late waits for one place to become free, not for the flood of somebody else.
+//! Waiting is bounded twice: by how many of a caller may wait, and by the call's own time. A call that cannot be admitted learns when to
+//! come back, so that a flood costs memory for no one. Callers take turns: a late caller waits for one place to become free,
+//! not for the flood of someone else.
 
 mod aside;
 mod fair;

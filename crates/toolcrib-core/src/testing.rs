@@ -35,7 +35,7 @@ pub fn work_taken() -> (u64, u64) {
     crate::model::budget::taken_on_this_thread()
 }
 
-/// Answers from a script, in order, and remembers the questions. When the script is over, nobody
+/// Answers from a script, in order, and remembers the questions. When the script is over, no one
 /// can be asked.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedApprover(Arc<Mutex<Script>>);
@@ -132,7 +132,7 @@ impl Default for TestCrib {
 }
 
 impl TestCrib {
-    /// An empty workspace, no tools, nobody to ask.
+    /// An empty workspace, no tools, no one to ask.
     ///
     /// # Panics
     ///

@@ -47,8 +47,8 @@ pub trait Tool: Send + Sync + 'static {
         }
     }
 
-    /// Whether the tool's programs see the files that an approval is bound to as copies, which nothing can change: in a sandbox with
-    /// mounts of its own.
+    /// Whether the tool's programs see the files that an approval is bound to as copies, which nothing can change: in a sandbox with its
+    /// own mounts.
     fn pins_files(&self) -> bool {
         false
     }
@@ -240,7 +240,7 @@ mod tests {
     /// What the tool was asked for, what came of the call, and what a person read.
     async fn called(find: &str) -> (Vec<&'static str>, String, Option<String>) {
         let schema = Schema::object()
-            .required("find", Property::string("What is found"))
+            .required("find", Property::string("The match"))
             .build()
             .unwrap();
         let mut spec = ToolSpec::new(WireName::parse("noting").unwrap(), "Notes", schema);

@@ -41,7 +41,7 @@ pub mod trial;
 pub mod upstream;
 
 use toolcrib_core::{answer, call, pipeline, registry, tool, wire, workspace};
-use toolcrib_lang::{definition, manifest, rules, shell, table};
+use toolcrib_lang::{definition, manifest, rules, shell, table, template};
 use toolcrib_model as model;
 use toolcrib_model::{schema, spec};
 use toolcrib_tools::{builtin, egress, exec, held, oauth, process, sandbox, secret, storage};

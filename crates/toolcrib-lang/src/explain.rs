@@ -1,4 +1,4 @@
-//! `toolcrib explain <field>`: finding the field that somebody means.
+//! `toolcrib explain <field>`: finding the field that someone means.
 
 use crate::definition::fields::{FIELDS, Field, Kind};
 use crate::definition::values::{size_in_words, time_in_words};
@@ -37,7 +37,7 @@ fn fields_of(table: &'static [Field], wanted: &[String]) -> Vec<&'static Field> 
     if !exact.is_empty() {
         return exact;
     }
-    // What is no field is a name of the author's.
+    // A name that is not a field was chosen by the author.
     let is_part = |word: &String| {
         let mut all = table.iter().flat_map(|field| parts(field.path));
         all.any(|part| part == *word)
@@ -93,6 +93,9 @@ impl Kind {
             Kind::Template => "a text with {NAME} for values".to_owned(),
             Kind::Program => "a command with {NAME} for values".to_owned(),
             Kind::Expression => "a JavaScript expression".to_owned(),
+            Kind::Condition => {
+                "true, false, or a JavaScript expression that gives one of them".to_owned()
+            }
             Kind::Pattern => {
                 "a regular expression (linear time: no look-around, no back-references)".to_owned()
             }

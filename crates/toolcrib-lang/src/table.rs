@@ -10,7 +10,7 @@ use std::str::FromStr;
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Row {
-    /// What is between the brackets.
+    /// The text between the brackets.
     pub name: &'static str,
     /// Keys and values as they are written.
     pub values: Vec<(&'static str, &'static str)>,

@@ -109,7 +109,7 @@ impl Contestant {
     }
 }
 
-/// The time per request without the pipes and whoever is at their other end.
+/// The time per request without the pipes and the process at their other end.
 fn in_memory(contestant: &Contestant, requests: usize) -> Duration {
     let mut lines = INITIALIZE.as_bytes().to_vec();
     for id in 1..=requests {

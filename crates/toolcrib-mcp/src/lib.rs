@@ -5,7 +5,7 @@
 //! `input_required`. One [`Server`](server::Server) speaks both on one endpoint; one [`Client`](client::Client) finds out which its server
 //! speaks.
 //!
-//! What is served is a [`Host`](server::Host)'s business; this crate knows messages, lifecycles and transports. It opens no files, sockets
+//! A [`Host`](server::Host) decides what is served; this crate knows messages, lifecycles and transports. It opens no files, sockets
 //! or processes: readers, writers and HTTP exchanges are given to it.
 //!
 //! Written by hand instead of using rmcp: every message must be bounded, one dispatch serves both eras, and what opens sockets
@@ -15,3 +15,4 @@ pub mod client;
 pub mod protocol;
 pub mod rpc;
 pub mod server;
+mod weight;

@@ -11,16 +11,19 @@ pub const MODERN: &str = "2026-07-28";
 pub const LEGACY: &str = "2025-11-25";
 /// Every version that is spoken, newest first.
 pub const VERSIONS: [&str; 5] = [MODERN, LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The one version whose servers must take batches, which ours does not. Such a client is offered the version before it; servers that speak
+/// it are used as they are.
+pub const WITH_BATCHES: &str = "2025-03-26";
 
 /// Keys of `_meta` that the protocol has.
 pub mod meta {
     /// The version of a request.
     pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-    /// Who asks.
+    /// The client.
     pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
     /// What the asking end can do.
     pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-    /// Who answers.
+    /// The server.
     pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
     /// The least severe messages of a log that a request wants.
     pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
@@ -139,7 +142,7 @@ pub struct Input {
 /// Something a server wants to know before it can answer (since 2026-07-28): `elicitation/create`, `sampling/createMessage` or `roots/list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InputRequest {
-    /// What is asked.
+    /// The question.
     pub method: String,
     /// With what.
     #[serde(default, skip_serializing_if = "Option::is_none")]

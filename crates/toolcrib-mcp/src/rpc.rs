@@ -1,12 +1,14 @@
 //! JSON-RPC 2.0: one message read from a text, one written to it.
 //!
-//! Reading borrows from the text and looks at no more than the envelope; parameters and results stay raw until somebody wants them.
+//! Reading borrows from the text and looks at no more than the envelope; parameters and results stay raw until someone wants them.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::weight;
 
 /// Which request an answer is for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -24,13 +26,13 @@ pub mod code {
     pub const PARSE_ERROR: i64 = -32700;
     /// It is JSON, but not a request.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// Nobody knows the method.
+    /// No one knows the method.
     pub const METHOD_NOT_FOUND: i64 = -32601;
-    /// The parameters do not fit; also for tools and prompts that nobody knows.
+    /// The parameters do not fit; also for tools and prompts that no one knows.
     pub const INVALID_PARAMS: i64 = -32602;
     /// A bug.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// A resource nobody knows, up to 2025-11-25.
+    /// A resource no one knows, up to 2025-11-25.
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
     /// HTTP headers and body disagree, since 2026-07-28.
     pub const HEADER_MISMATCH: i64 = -32020;
@@ -83,14 +85,14 @@ pub enum Message<'a> {
     Request {
         /// By which the answer is known.
         id: Id,
-        /// What is asked.
+        /// The method.
         method: Cow<'a, str>,
         /// With what.
         params: Option<&'a RawValue>,
     },
     /// Wants none.
     Notification {
-        /// What is told.
+        /// The notification's method.
         method: Cow<'a, str>,
         /// With what.
         params: Option<&'a RawValue>,
@@ -104,7 +106,7 @@ pub enum Message<'a> {
     },
 }
 
-/// A text that is no message. The connection stays usable.
+/// A text that is not a message. The connection stays usable.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Malformed {
     /// Of which request, where that can be read.
@@ -186,7 +188,7 @@ pub fn read(text: &[u8]) -> Result<Message<'_>, Box<Malformed>> {
             not_json(&error)
         }
     })?;
-    message(envelope)
+    message(envelope, weight::is_over(weight::MAX_MESSAGE, text))
 }
 
 fn not_json(error: &serde_json::Error) -> Box<Malformed> {
@@ -196,8 +198,11 @@ fn not_json(error: &serde_json::Error) -> Box<Malformed> {
     )
 }
 
-/// Which of the three kinds a message is.
-fn message(envelope: Envelope<'_>) -> Result<Message<'_>, Box<Malformed>> {
+/// What is wrong with a message whose values would take too much memory.
+const TOO_HEAVY: &str = "the values of the message would take more than 64 MB of memory";
+
+/// Which of the three kinds a message is. Of one that is too heavy only the envelope is read.
+fn message(envelope: Envelope<'_>, is_too_heavy: bool) -> Result<Message<'_>, Box<Malformed>> {
     let id = match envelope.id {
         None => None,
         Some(raw) => match read_id(raw) {
@@ -225,6 +230,9 @@ fn message(envelope: Envelope<'_>) -> Result<Message<'_>, Box<Malformed>> {
         let Some(method) = read_text(method) else {
             return Err(Malformed::of(id, "`method` must be a string"));
         };
+        if is_too_heavy {
+            return Err(Malformed::of(id, TOO_HEAVY));
+        }
         let params = envelope.params;
         return Ok(match id {
             Some(id) => Message::Request { id, method, params },
@@ -232,6 +240,10 @@ fn message(envelope: Envelope<'_>) -> Result<Message<'_>, Box<Malformed>> {
         });
     }
     let result = match (envelope.result, envelope.error) {
+        // Whoever waits for the answer is told so.
+        (Some(_), None) | (None, Some(_)) if is_too_heavy => {
+            Err(RpcError::new(code::INVALID_REQUEST, TOO_HEAVY))
+        }
         (Some(result), None) => Ok(result),
         (None, Some(error)) => Err(serde_json::from_str(error.get()).unwrap_or_else(|_| {
             RpcError::new(code::INTERNAL_ERROR, "an error without code or message")

@@ -1,8 +1,8 @@
-//! Who makes a call: [`Caller`].
+//! The maker of a call: [`Caller`].
 
 use serde::{Deserialize, Serialize};
 
-/// Who calls.
+/// The maker of a call.
 ///
 /// Grants, questions and the ids that callers give are each caller's own; so are those of the calls that its tools make. On the wire one
 /// word: `library`, `cli`, `operator`, `mcp`, `client:NAME`, and with `tool:` before it for a nested call: `tool:client:NAME`.
@@ -13,20 +13,20 @@ pub enum Caller {
     Library,
     /// The command line.
     Cli,
-    /// Whoever runs the server, through it.
+    /// The operator of the server, through it.
     Operator,
-    /// A program that started an MCP server of its own, `toolcrib mcp`, and gave no client's name.
+    /// A program that started its own MCP server, `toolcrib mcp`, and gave no client's name.
     Mcp,
     /// A client of the server, by the name of its token.
     Client(String),
     /// A tool, as a nested call, for the caller of the outermost call. Never of another tool: see [`nested`](Self::nested).
     ToolFor(Box<Caller>),
-    /// A tool, for a caller nobody noted: in what an earlier Toolcrib wrote. No call is made by it, so that a grant for it covers none.
+    /// A tool, for a caller no one noted: in what an earlier Toolcrib wrote. No call is made by it, so that a grant for it covers none.
     Tool,
 }
 
 impl Caller {
-    /// Who makes the calls that a call of this caller's makes.
+    /// The caller of the nested calls of this caller's calls.
     #[must_use]
     pub fn nested(&self) -> Caller {
         match self {
@@ -35,7 +35,7 @@ impl Caller {
         }
     }
 
-    /// Who made the outermost call: this caller itself, unless it is a tool.
+    /// The maker of the outermost call: this caller itself, unless it is a tool.
     pub fn outermost(&self) -> &Caller {
         match self {
             Caller::ToolFor(caller) => caller,

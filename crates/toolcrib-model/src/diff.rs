@@ -2,7 +2,7 @@
 //!
 //! Myers' algorithm finds the shortest diff and needs time for every difference. Two texts with little
 //! in common would cost a lot and show little, so it gives up after a while: then everything between the
-//! first and the last differing line counts as replaced. What is shown is bounded too.
+//! first and the last differing line counts as replaced. The shown text is bounded too.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

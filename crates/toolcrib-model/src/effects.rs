@@ -85,7 +85,7 @@ pub enum Verdict {
     Allow,
     /// A person decides.
     Ask,
-    /// The call is refused, whoever asks.
+    /// The call is refused for every caller.
     Deny,
 }
 

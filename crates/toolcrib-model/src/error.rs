@@ -87,10 +87,10 @@ error_codes! {
     ApprovalDenied "APPROVAL_DENIED" 403 5 ToolResult
         "A person was asked and said no." "Read the reason given; do something else.";
     ApprovalUnavailable "APPROVAL_UNAVAILABLE" 403 6 ToolResult
-        "The call needs a person's approval and nobody could be asked."
+        "The call needs a person's approval and no one could be asked."
         "Answer it at a terminal, approve it yourself with `--yes`, or let it wait for an answer with `--wait-approval 5m`.";
     ApprovalExpired "APPROVAL_EXPIRED" 403 6 ToolResult
-        "The call needs a person's approval and nobody answered in time." "Call again when somebody can answer.";
+        "The call needs a person's approval and no one answered in time." "Call again when a person can answer.";
     InvalidPath "INVALID_PATH" 200 1 ToolResult
         "The path is malformed or leads outside the workspace." "Give a path relative to the workspace.";
     PermissionDenied "PERMISSION_DENIED" 200 1 ToolResult
@@ -112,7 +112,7 @@ error_codes! {
     InvalidOutput "INVALID_OUTPUT" 200 1 ToolResult
         "The tool returned something that does not fit its output schema or limits." "Mend the tool or its output schema.";
     SandboxUnavailable "SANDBOX_UNAVAILABLE" 200 1 ToolResult
-        "The isolation this call needs cannot be had on this machine." "`toolcrib doctor` names the missing layer.";
+        "The isolation this call needs is not available on this machine." "`toolcrib doctor` names the missing layer.";
     RateLimited "RATE_LIMITED" 429 1 ToolResult
         "Too many calls at once or per minute." "Wait for `retryAfterMs` and call again.";
     NetworkError "NETWORK_ERROR" 200 8 ToolResult
@@ -123,7 +123,7 @@ error_codes! {
         "The server behind the tool failed, or answered with an error."
         "The message says how; `--json` shows more, and `toolcrib upstream test` how an MCP server is.";
     Conflict "CONFLICT" 409 9 ToolResult
-        "What is there already contradicts this request." "Choose another id or name, or read the existing one.";
+        "The request conflicts with something that exists already." "Choose another id or name, or read the existing one.";
     ReadOnly "READ_ONLY" 403 9 ToolResult
         "Built-in things cannot be changed; only their enabled flag can." "Copy it under another name and change the copy.";
     StorageError "STORAGE_ERROR" 500 9 ToolResult
@@ -131,9 +131,9 @@ error_codes! {
     Usage "USAGE" 400 2 Protocol
         "The command or request is not one Toolcrib understands." "`toolcrib --help` shows the commands.";
     Unauthenticated "UNAUTHENTICATED" 401 5 Protocol
-        "The server does not know who asks." "Send `Authorization: Bearer TOKEN`; the operator's token is in the file `token` of the home.";
+        "The server does not know who asks." "Send `Authorization: Bearer TOKEN`; `toolcrib serve` prints where the operator's token is, `toolcrib clients add NAME` makes another.";
     Forbidden "FORBIDDEN" 403 5 Protocol
-        "Whoever asks may not do this." "Use the operator's token, or change the setting that the message names.";
+        "The caller may not do this." "Use the operator's token, or change the setting that the message names.";
     NotFound "NOT_FOUND" 404 3 Protocol
         "There is nothing at this address." "`/api/openapi.json` lists every route.";
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 2 Protocol
@@ -192,6 +192,8 @@ pub struct ToolError {
     code: ErrorCode,
     message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool: Option<Box<str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     details: Option<Box<JsonObject>>,
     #[serde(skip)]
     cause: Option<Arc<dyn StdError + Send + Sync>>,
@@ -203,6 +205,7 @@ impl ToolError {
         ToolError {
             code,
             message: message.into(),
+            tool: None,
             details: None,
             cause: None,
         }
@@ -300,6 +303,18 @@ impl ToolError {
     /// The message.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// The tool that was called, by its name; `None` where no call led to the error.
+    pub fn tool(&self) -> Option<&str> {
+        self.tool.as_deref()
+    }
+
+    /// Says which tool was called.
+    #[must_use]
+    pub fn of_tool(mut self, name: &str) -> Self {
+        self.tool = Some(name.into());
+        self
     }
 
     /// The details, if any.

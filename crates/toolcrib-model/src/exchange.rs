@@ -27,15 +27,15 @@ pub struct Exchange {
     pub received: u64,
 }
 
-/// How many exchanges of one call are told apart; further ones are counted together, so that a record stays a line.
+/// How many exchanges of one call are listed separately; further ones are counted together, so that a record stays a line.
 const MAX_TOLD_APART: usize = 32;
 
 /// The exchanges of a call, filled while they happen: a call that is stopped half-way still says what left. Clones share the list.
 #[derive(Debug, Clone, Default)]
-pub struct ExchangeLog(Arc<Mutex<Kept>>);
+pub struct ExchangeLog(Arc<Mutex<NotedExchanges>>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct NotedExchanges {
     told_apart: Vec<Noted>,
     /// The rest in one.
     others: Option<(u64, Noted)>,

@@ -110,7 +110,7 @@ pub struct Hidden<'a> {
     before: Before,
 }
 
-/// What is right before a place.
+/// The text right before a position.
 #[derive(Debug, Clone, Copy)]
 enum Before {
     /// The start of the text, something hidden, or a selector or joiner, after which no other can be.
@@ -219,7 +219,7 @@ mod tests {
             // Selectors that hide bytes after an emoji, and after a letter.
             ("\u{1f600}\u{fe0f}\u{fe01}\u{e0121}", "\u{1f600}\u{fe0f}"),
             ("a\u{fe0f}\u{e0100}", "a"),
-            // Tags that are no flag.
+            // Tags that are not flag.
             ("\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}", "\u{1f3f4}"),
             ("\u{1f600}\u{200b}\u{200d}\u{1f600}", "\u{1f600}\u{1f600}"),
             ("1\u{fe0f}", "1"),

@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value};
 
 use super::budget::Budget;
 
-/// What is wrong with a text that should be JSON.
+/// The problem of a text that should be JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}{}", place(.pointer))]
 pub struct StrictJsonError {
@@ -31,7 +31,7 @@ fn place(pointer: &str) -> String {
 }
 
 impl StrictJsonError {
-    /// What is wrong at the end of these steps into the text; both are shortened.
+    /// The problem at the end of these steps into the text; both are shortened.
     pub fn at<S: AsRef<str>>(steps: impl IntoIterator<Item = S>, problem: &str) -> Self {
         let mut pointer = String::new();
         for step in steps {
@@ -84,6 +84,16 @@ pub fn read_strict(bytes: &[u8]) -> Result<Value, StrictJsonError> {
     }
 }
 
+/// Reads JSON that is data of others (a lock file, the answer of a service), as `serde_json` does: of two values of a key the last one
+/// counts, and large numbers are rounded. As in [`read_strict`], values may take 64 MB: four bytes of text can be a list of 400.
+pub fn read_bounded(bytes: &[u8]) -> Result<Value, StrictJsonError> {
+    let reading = Reading {
+        allows_key_twice: true,
+        ..Reading::default()
+    };
+    read(bytes, &reading)
+}
+
 fn read(bytes: &[u8], reading: &Reading) -> Result<Value, StrictJsonError> {
     let failed = |pointer: String, problem: String| StrictJsonError {
         pointer,
@@ -134,10 +144,11 @@ const VALUE: usize = 80;
 /// What a list or an object takes as soon as there is something in it: room for four.
 const ROOM: usize = 4 * VALUE;
 
-/// What is found out while reading.
+/// State while reading.
 struct Reading {
     /// Whether to look for a key before it is put into its object, to say where it is there twice.
     asks_first: bool,
+    allows_key_twice: bool,
     has_key_twice: Cell<bool>,
     /// Where the first error is.
     pointer: RefCell<Option<String>>,
@@ -154,6 +165,7 @@ impl Default for Reading {
     fn default() -> Self {
         Reading {
             asks_first: false,
+            allows_key_twice: false,
             has_key_twice: Cell::new(false),
             pointer: RefCell::new(None),
             numbers: Cell::new(0),
@@ -377,7 +389,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
             // Asking first is paid for by every key; who finds a key twice this way reads once more to say which.
             let keys = object.len();
             object.insert(key, value);
-            if object.len() == keys {
+            if object.len() == keys && !self.reading.allows_key_twice {
                 self.reading.has_key_twice.set(true);
                 return Err(key_twice());
             }

@@ -1,4 +1,4 @@
-//! What is said about a call before it runs: the trait [`Rules`], and [`Judgement`], its answer.
+//! The judgement of a call before it runs: the trait [`Rules`], and [`Judgement`], its answer.
 
 use std::path::{Path, PathBuf};
 
@@ -44,8 +44,8 @@ pub struct RuleContext<'a> {
     /// Where the workspace is on the host, without links.
     pub workspace: Option<&'a Path>,
     /// Shell text that the call would run and that no argument shows: `Look::commands`. Its author wrote
-    /// it and somebody trusted it, values in it are quoted words. So what it certainly does is judged like any shell text, but
-    /// that parts of it cannot be told before it runs is no reason to ask.
+    /// it and someone trusted it, values in it are quoted words. So what it certainly does is judged like any shell text, but unknown
+    /// parts of it are not a reason to ask.
     pub commands: &'a [ShellText],
     /// Paths that the call touches besides those that its parameters name: what `Look::writes` says, and where
     /// links lead to.

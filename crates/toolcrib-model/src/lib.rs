@@ -24,6 +24,8 @@ pub mod sandbox_plan;
 pub mod schema;
 pub mod secret;
 pub mod spec;
+#[doc(hidden)]
+pub mod stem;
 pub mod target;
 pub mod text;
 

@@ -35,7 +35,7 @@ impl Default for Limits {
     }
 }
 
-/// Limits that somebody set; what is `None` stays as it was.
+/// Limits that someone set; what is `None` stays as it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsPatch {

@@ -49,17 +49,17 @@ pub enum NameError {
         allowed: &'static str,
         /// The first character that is not allowed.
         found: char,
-        /// Where it stands, counted from 1.
+        /// Where it is, counted from 1.
         position: usize,
     },
     /// Letters that compose to other letters.
-    #[error("{what} is not in Unicode normal form C: U+{:04X} at character {position} composes with what stands before it", u32::from(*found))]
+    #[error("{what} is not in Unicode normal form C: U+{:04X} at character {position} composes with the character before it", u32::from(*found))]
     NotNormal {
         /// The kind of name.
         what: &'static str,
         /// The first character that would change under composition.
         found: char,
-        /// Where it stands, counted from 1.
+        /// Where it is, counted from 1.
         position: usize,
     },
     /// `.` and `..`.
@@ -70,7 +70,7 @@ pub enum NameError {
         /// The name as given.
         text: String,
     },
-    /// A name that reads as an id, and would take references by id away from whoever has it.
+    /// A name that reads as an id, and would take references by id away from the bundle with that id.
     #[error("{what} must not look like an id (UUID)")]
     LooksLikeId {
         /// The kind of name.
@@ -160,7 +160,7 @@ fn is_letter_or_digit(c: char) -> bool {
             ))
 }
 
-/// What is less than every name and no name itself: where a range of names begins.
+/// A text that is less than every name and is not a name itself: the start of a range of names.
 #[doc(hidden)]
 pub trait Below {
     fn below_all() -> Self;
@@ -436,7 +436,7 @@ mod tests {
                 );
             }
         }
-        // Digits that are no id to anybody.
+        // Digits that are not an id.
         assert!(Slug::parse("018faf50b7b67a019a05a22a6e0af101").is_ok());
     }
 

@@ -20,11 +20,11 @@ pub struct ToolOutput {
     /// What a person wants to read, if it is not the value itself (the content of a file, say).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The failure that the value stands in for, where a tool's file wants `null` rather than an error (S4: `errorMode: empty`). The
+    /// The failure that the value is in for, where a tool's file wants `null` rather than an error (S4: `errorMode: empty`). The
     /// output schema says nothing about such a `null`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Box<ToolError>>,
-    /// What is not text, or not only: pictures, sounds, bytes. MCP's content blocks, which take the place of the text for an MCP client;
+    /// Content that is not text, or not only text: pictures, sounds, bytes. MCP's content blocks, which take the place of the text for an MCP client;
     /// everybody else goes by the value and the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub content: Vec<Value>,
@@ -101,9 +101,9 @@ pub fn milliseconds(duration: Duration) -> f64 {
 pub struct ApprovalTrail {
     /// Whether it was approved.
     pub approved: bool,
-    /// Who decided: a person's channel, a grant, `--yes`.
+    /// The source of the decision: a person's channel, a grant, `--yes`.
     pub by: String,
-    /// Why somebody was asked.
+    /// Why someone was asked.
     pub reason: String,
     /// What the one who decided said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +145,7 @@ pub struct HeldNote {
     pub id: String,
     /// Where it was, from the workspace.
     pub path: String,
-    /// Who would run it.
+    /// The program that would run it.
     pub why: String,
 }
 
@@ -156,6 +156,9 @@ pub struct Outcome {
     pub call_id: CallId,
     /// The wire name of the tool, or what the caller asked for when nothing was found.
     pub tool: String,
+    /// The name that the caller used, if it is another one: an alias, a slug, a reference.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
     /// The tool's bundle and version, when it was found.
     pub origin: Option<Origin>,
     /// The arguments that ran (or would have), secrets masked.
@@ -174,6 +177,9 @@ pub struct Outcome {
     /// What its program planted and is held.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<HeldNote>,
+    /// What the caller should know besides: arguments that could not be checked, defaults that were not used.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// Which exact tool answered.

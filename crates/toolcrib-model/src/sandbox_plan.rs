@@ -21,7 +21,7 @@ pub struct SandboxPlan {
 pub struct PlanLine {
     /// What it is about: `isolation`, `network`, `memory` …
     pub about: String,
-    /// What is promised.
+    /// The promise.
     pub promise: String,
     /// What keeps the promise here, or what is missing.
     pub backed_by: String,

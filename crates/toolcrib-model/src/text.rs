@@ -25,7 +25,7 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
-/// The same on one line: a name, or whatever else stands in a line of ours, cannot begin another.
+/// The same on one line: a name, or whatever else is in a line of ours, cannot begin another.
 pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
     let visible = visible(text);
     match visible.contains(['\n', '\t']) {
@@ -126,7 +126,7 @@ pub fn shorten(text: &str, max: usize) -> String {
     shortened(text, max).into_owned()
 }
 
-/// The same, as it is if nothing has to be done.
+/// Like [`shorten`], but borrows the text if nothing changes.
 #[doc(hidden)]
 pub fn shortened(text: &str, max: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= max {

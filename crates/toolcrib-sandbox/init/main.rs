@@ -8,8 +8,8 @@
 //! so that all setting up can be done ahead of a call. Descriptor 3 takes one report of 16 bytes: `E` and an errno when
 //! the command could not be started (`D`: when its directory could not be entered), else `X`, its wait status and the most memory one process had.
 //!
-//! The only argument after its name is the mode: `n` with a pid namespace, `t` (tree) without; then descriptor 5 tells our
-//! children, which behind the wall could not be opened.
+//! The only argument after its name is the mode: `n` with a pid namespace, `t` (tree) without; then descriptor 5 lists our children; that
+//! file could not be opened inside the sandbox.
 #![no_std]
 #![no_main]
 
@@ -191,7 +191,7 @@ unsafe extern "C" fn main(stack: *const usize) -> ! {
 fn start() -> ! {
     let mut header = MaybeUninit::<[u32; 4]>::uninit();
     if !read_whole(header.as_mut_ptr() as usize, 16) {
-        // Nobody came with a command: this sandbox was not needed.
+        // No one came with a command: this sandbox was not needed.
         exit(0);
     }
     // SAFETY: filled by the read.

@@ -135,7 +135,7 @@ pub(crate) struct Cell {
     pub(crate) slot: Option<Slot>,
     namespace: bool,
     reaped: bool,
-    /// Where the command will find its proxy, until somebody serves it.
+    /// Where the command will find its proxy, until someone serves it.
     listener: Option<TcpListener>,
     namespaces: Vec<OwnedFd>,
 }
@@ -153,7 +153,7 @@ impl Cell {
             theirs,
         } = pipes;
         drop(theirs);
-        // Kept open so that the kernel need not take the mounts apart while somebody waits for the end of the run. Where
+        // Kept open so that the kernel need not take the mounts apart while someone waits for the end of the run. Where
         // they cannot be opened it does.
         let own = |kind: &str| {
             fs::File::open(format!("/proc/{}/ns/{kind}", process.pid))
@@ -217,7 +217,7 @@ impl Cell {
         &self.process.pidfd
     }
 
-    /// Has the run ended in time even while its own loop stands still.
+    /// Has the run ended in time even while its own loop is blocked.
     pub(crate) fn watch(
         &self,
         deadline: Option<Instant>,

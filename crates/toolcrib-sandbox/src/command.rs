@@ -48,7 +48,7 @@ pub enum Stdin {
     From(Arc<OwnedFd>),
 }
 
-/// The caller's variables that a command gets unless it is told otherwise.
+/// The caller's variables that a command gets by default.
 const PASSED: &[&str] = &["PATH", "HOME", "LANG", "TZ", "TERM"];
 
 impl Command {
@@ -109,7 +109,7 @@ impl Command {
         self
     }
 
-    /// Says who answers the command's questions; for a policy with a terminal. Without it nobody does.
+    /// Says who answers the command's questions; for a policy with a terminal. Without it no one does.
     #[must_use]
     pub fn dialogue(mut self, dialogue: Dialogue) -> Self {
         self.dialogue = Some(dialogue);
@@ -118,8 +118,8 @@ impl Command {
 
     /// Says who serves the command's connections, where the policy's network is [`Network::Proxy`](crate::Network::Proxy).
     ///
-    /// Called for each run before the command starts, with a listening socket that only the command can connect to. When the
-    /// run is over nobody is left inside who could; the socket itself is for whoever got it to close.
+    /// Called for each run before the command starts, with a listening socket that only the command can connect to. When the run is over
+    /// no process is left inside that could; the receiver of the socket closes it.
     #[must_use]
     pub fn proxy(mut self, serve: impl Fn(TcpListener) + Send + Sync + 'static) -> Self {
         self.endpoint = Some(Endpoint::new(serve));
@@ -164,7 +164,7 @@ impl Command {
             .map(|(_, value)| value.as_os_str())
     }
 
-    /// Finds the program, beneath `allowed` if a wall stands; a program that could not be started is an error here, before
+    /// Finds the program, beneath `allowed` if a wall is; a program that could not be started is an error here, before
     /// anything is.
     pub(crate) fn resolve(
         &self,

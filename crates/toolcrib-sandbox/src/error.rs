@@ -12,7 +12,7 @@ pub enum SandboxError {
     Unavailable {
         /// The level that was asked for.
         level: crate::Level,
-        /// What is missing.
+        /// The missing layer.
         missing: Missing,
     },
     /// The policy or the command makes no sense. Nothing was run.

@@ -18,7 +18,7 @@ pub(crate) enum Input<'a> {
         written: usize,
         ended: bool,
     },
-    /// What is typed on a terminal, which never ends.
+    /// The input of a terminal, which never ends.
     Typed {
         waiting: Vec<u8>,
         keyboard: Option<&'a Keyboard>,

@@ -49,11 +49,11 @@ pub enum Layer {
     WeakCpuLimit,
     /// A user namespace: no capability in it reaches the host.
     UserNamespace,
-    /// A network of its own, with nothing but a loopback.
+    /// Its own network, with nothing but a loopback.
     NetworkNamespace,
-    /// System V and POSIX message queues, semaphores and memory of its own.
+    /// Its own System V and POSIX message queues, semaphores and memory.
     IpcNamespace,
-    /// A host name of its own.
+    /// Its own host name.
     HostNamespace,
     /// A root directory that holds the listed paths and nothing else.
     OwnRoot,

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! A [`Policy`] says what a command may do, a [`Sandbox`] what this machine can enforce. What a policy asks for and the
-//! machine lacks is an error that names it, before anything is started; a level is never lowered. What is nice to have
-//! and missing is in the [`Report`].
+//! machine lacks is an error that names it, before anything is started; a level is never lowered. Optional layers that are missing are in
+//! the [`Report`].
 //!
 //! How it works, in the order of a run: the parent prepares every string, rule and filter (`plan`); a child that shares
 //! its memory makes nothing but system calls (`child`) and becomes a tiny init (`init/main.rs`); that starts the
@@ -50,6 +50,7 @@ mod growth;
 mod input;
 mod landlock;
 mod layer;
+mod memory;
 mod paths;
 mod plan;
 mod policy;
@@ -70,6 +71,7 @@ mod watchdog;
 pub use command::{Command, Stdin};
 pub use error::SandboxError;
 pub use layer::{Layer, Missing};
+pub use memory::give_back_memory;
 pub use paths::{system as system_paths, toolchains};
 pub use policy::{AbsentNames, Level, Limits, Network, Policy, Replaced, User};
 pub use prepared::Prepared;

@@ -1,4 +1,4 @@
-//! What is readable besides the workspace: programs, libraries, the harmless part of `/etc`, and toolchains at home.
+//! Paths that are readable besides the workspace: programs, libraries, the harmless part of `/etc`, and toolchains at home.
 //!
 //! These are lists of what is wanted; what does not exist is left out. Nothing here holds keys or credentials: of a
 //! directory that mixes them with programs (`~/.cargo`) only the parts without are named.

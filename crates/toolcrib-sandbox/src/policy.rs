@@ -15,7 +15,7 @@ pub enum Level {
     None,
     /// Landlock, seccomp, no capabilities, limits; with pid and mount namespaces where they can be had.
     Process,
-    /// All of that and every namespace, with a root directory of its own.
+    /// All of that and every namespace, with its own root directory.
     Container,
 }
 
@@ -44,7 +44,7 @@ impl FromStr for Level {
             .into_iter()
             .find(|level| level.name() == text)
             .ok_or_else(|| {
-                format!("`{text}` is no isolation level; use none, process or container")
+                format!("`{text}` is not an isolation level; use none, process or container")
             })
     }
 }
@@ -55,10 +55,10 @@ pub enum Network {
     /// Nothing: no address, no socket of the host.
     #[default]
     None,
-    /// Its own processes on a loopback of its own, and nothing else. Where the machine gives no network of its own this is
+    /// Its own processes on its own loopback, and nothing else. Where the machine gives no separate network this is
     /// [`Network::None`], which the report shows.
     Loopback,
-    /// Whoever [`Command::proxy`](crate::Command::proxy) names and nothing else; the command finds the way in `http_proxy`,
+    /// Only the proxy that [`Command::proxy`](crate::Command::proxy) names; the command finds the way in `http_proxy`,
     /// `https_proxy` and `all_proxy`.
     Proxy,
     /// Whatever the host reaches over IP. Sockets of other families are refused all the same.
@@ -81,14 +81,14 @@ pub enum User {
 }
 
 impl User {
-    /// The uid used when nobody names one: in a range that distributions leave unassigned.
+    /// The uid used when no one names one: in a range that distributions leave unassigned.
     pub const REDUCED: Self = Self::Reduced {
         uid: 60_999,
         gid: 60_999,
     };
 }
 
-/// How much a run may use. `None` is no limit.
+/// How much a run may use. `None` means no limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of memory of all processes together.
@@ -145,6 +145,8 @@ pub struct Policy {
     pub level: Level,
     /// The directory the command may read and write.
     pub workspace: PathBuf,
+    /// Whether the workspace can only be read. Without a wall such a policy is refused.
+    pub read_only: bool,
     /// More that may be read; [`Policy::new`] fills in programs, libraries, the harmless part of `/etc`, and toolchains.
     pub read: Vec<PathBuf>,
     /// More that may be written.
@@ -155,7 +157,7 @@ pub struct Policy {
     pub limits: Limits,
     /// Whose rights the command has.
     pub user: User,
-    /// Whether the command is on a terminal of its own, for programs that talk to a person. Its output is all on stdout
+    /// Whether the command is on its own terminal, for programs that talk to a person. Its output is all on stdout
     /// then; [`crate::Command::dialogue`] says who answers.
     pub terminal: bool,
     /// Whether names that other programs run later are kept from being written; see [`crate::PROTECTED_NAMES`].
@@ -168,15 +170,15 @@ pub struct Policy {
     /// More paths in the workspace that cannot be written, replaced or newly made. The directories above them, and the links on the
     /// way to them, stay where they are.
     pub protected: Vec<PathBuf>,
-    /// Directories in the workspace that look empty inside and cannot be written, where there are mounts of its own. Those
+    /// Directories in the workspace that look empty inside and cannot be written, where it has its own mounts. Those
     /// that are not there when the sandbox is prepared are not covered.
     pub hidden: Vec<PathBuf>,
     /// Directories that no command reaches, should they lie in what it may read or write: they look empty inside, cannot be
-    /// written, and neither they nor what lies above them can be moved away. Where there are no mounts of its own such a policy
+    /// written, and neither they nor what lies above them can be moved away. Where it has no separate mounts such a policy
     /// is refused; without a wall nothing is excluded.
     pub excluded: Vec<PathBuf>,
-    /// Files in the workspace that the command sees with other content than they have on the host, and cannot change. Where there are
-    /// no mounts of its own such a policy is refused.
+    /// Files in the workspace that the command sees with other content than they have on the host, and cannot change. Where it has no
+    /// separate mounts such a policy is refused.
     pub replaced: Vec<Replaced>,
 }
 
@@ -197,6 +199,7 @@ impl Policy {
         Self {
             level,
             workspace: workspace.into(),
+            read_only: false,
             read: crate::paths::readable(),
             write: Vec::new(),
             network: Network::None,
@@ -258,6 +261,12 @@ impl Policy {
         }
         if self.level == Level::None && self.network == Network::Proxy {
             return bad("isolation `none` cannot confine a command to a proxy; use `process` or `container`".to_owned());
+        }
+        if self.level == Level::None && self.read_only {
+            return bad(
+                "isolation `none` cannot keep the workspace from being written; use `process` or `container`"
+                    .to_owned(),
+            );
         }
         if self.level == Level::None && !self.replaced.is_empty() {
             return bad(

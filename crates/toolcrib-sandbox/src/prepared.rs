@@ -48,7 +48,7 @@ pub(crate) struct Inner {
     pub(crate) policy: Policy,
     pub(crate) workspace: PathBuf,
     pub(crate) plan: Plan,
-    /// Where a run cannot have a `/tmp` of its own; then this is for one run only.
+    /// Where a run cannot have its own `/tmp`; then this is for one run only.
     pub(crate) temporary: Option<TemporaryDirectory>,
     pub(crate) used: AtomicBool,
     pub(crate) idle: Mutex<Vec<Cell>>,
@@ -77,7 +77,7 @@ impl Prepared {
         Ok(())
     }
 
-    /// Whether a sandbox stands ready for the next command.
+    /// Whether a sandbox is ready for the next command.
     pub fn is_ready(&self) -> bool {
         !lock(&lock(&self.inner).idle).is_empty()
     }
@@ -97,7 +97,8 @@ impl Prepared {
         let endpoint = match (self.policy.network, command.endpoint()) {
             (Network::Proxy, None) => {
                 return Err(SandboxError::Invalid(
-                    "a command whose network is a proxy needs somebody who serves it".to_owned(),
+                    "a command whose network is a proxy needs a process that serves the proxy"
+                        .to_owned(),
                 ));
             }
             (Network::Proxy, endpoint) => endpoint,
@@ -122,7 +123,7 @@ impl Prepared {
         if let (Some(endpoint), Some(listener)) = (endpoint, cell.take_listener()) {
             endpoint.serve(listener);
         }
-        // Beside the run, which leaves a core idle more often than not. But a root of its own takes so many mounts that the run
+        // Beside the run, which leaves a core idle more often than not. But its own root takes so many mounts that the run
         // would wait for the kernel's lock over them: that one is made after it.
         let mut next = self
             .keeps_ready
@@ -155,7 +156,7 @@ impl Prepared {
         lock(&self.inner).plan.not_enforced.clone()
     }
 
-    /// The plan, made anew if the workspace no longer is what it was made for.
+    /// The plan, made again if the workspace no longer is what it was made for.
     fn current(&self) -> Result<Arc<Inner>, SandboxError> {
         let mut inner = lock(&self.inner);
         if inner
@@ -168,7 +169,7 @@ impl Prepared {
         Ok(Arc::clone(&inner))
     }
 
-    /// Plans for a run that begins now, with a temporary directory of its own.
+    /// Plans for a run that begins now, with its own temporary directory.
     fn for_a_run(&self) -> Result<Arc<Inner>, SandboxError> {
         let mut inner = self.current()?;
         if inner.guard.as_ref().is_some_and(|guard| !guard.begin()) {

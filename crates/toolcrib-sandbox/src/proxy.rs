@@ -1,7 +1,7 @@
 //! The one way out of a sandbox whose network is `proxy`.
 //!
 //! The child makes a listening socket in its own network, where nothing else is, and hands it over before the command
-//! exists. Who is named by [`Command::proxy`](crate::Command::proxy) gets it and serves whoever connects to it inside. The
+//! exists. The owner named by [`Command::proxy`](crate::Command::proxy) receives it and serves connections from inside. The
 //! command never holds a socket of the host's network, there is no route in its own, and nothing listens in the host's: no
 //! other program of the machine can use the way out.
 
@@ -39,7 +39,7 @@ pub(crate) fn variables() -> impl Iterator<Item = (&'static str, String)> {
     proxies.into_iter().chain(exceptions)
 }
 
-/// Who gets the listening socket of each run.
+/// Receives the listening socket of each run.
 #[derive(Clone)]
 pub(crate) struct Endpoint(Arc<dyn Fn(TcpListener) + Send + Sync>);
 

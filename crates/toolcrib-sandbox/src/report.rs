@@ -22,7 +22,7 @@ pub enum Status {
 pub enum EndedBy {
     /// The wall-clock limit.
     Time,
-    /// Whoever asked for the run.
+    /// The user who asked for the run.
     Cancelled,
     /// The limit of stdout or stderr.
     Output,
@@ -32,7 +32,7 @@ pub enum EndedBy {
     Cpu,
     /// The limit of what the workspace may grow by.
     Growth,
-    /// The patience with a command on a terminal that waits for an answer nobody gives.
+    /// The patience with a command on a terminal that waits for an answer no one gives.
     Silence,
 }
 

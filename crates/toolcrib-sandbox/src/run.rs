@@ -66,7 +66,7 @@ const CHUNK: usize = 256 << 10;
 const LAST_PIECES: usize = 2;
 /// A terminal holds 12 KB, and gives less at once.
 const LAST_LINES: usize = 64;
-/// How often limits that no descriptor tells of are looked at.
+/// How often limits are polled that no descriptor reports.
 const TICK: Duration = Duration::from_millis(50);
 /// When it is worth its cost to know who makes what in the workspace.
 const LISTEN_AFTER: Duration = Duration::from_millis(500);
@@ -99,7 +99,7 @@ struct Run<'a> {
 }
 
 /// Runs a command in a cell. Also returns the cell's namespaces, by now without a process: taking the mounts apart takes the
-/// kernel as long as starting a small program, and nobody has to wait for it.
+/// kernel as long as starting a small program, and no one has to wait for it.
 pub(crate) fn supervise(
     inner: &Inner,
     mut cell: Cell,
@@ -329,7 +329,7 @@ impl Run<'_> {
         }
     }
 
-    /// Until init has ended: moves bytes, and looks at what no descriptor tells of.
+    /// Until init has ended: moves bytes, and polls the limits that no descriptor reports.
     fn watch(&mut self) {
         let deadline = self.deadline;
         let kept = self.looking.is_some() && self.command.kept_by().is_some();
@@ -389,7 +389,7 @@ impl Run<'_> {
                 self.input.refill();
             }
             if room && hungry {
-                // The command reads no more: nobody is left who would take another piece.
+                // The command reads no more: no one is left who would take another piece.
                 self.cell.stdin = None;
             } else if room || more {
                 self.feed();

@@ -239,7 +239,7 @@ impl Support {
             Op::Loopback,
             Op::HostName(c"toolcrib"),
         ];
-        // Usually everything works: one process tells. Only otherwise is each asked for itself.
+        // Usually everything works: one process shows it. Only otherwise is each asked for itself.
         if attempt(all, ops, user).is_ok() {
             return;
         }

@@ -22,7 +22,7 @@ pub(crate) fn check(answer: i64) -> io::Result<i64> {
 /// Takes a descriptor that the kernel has just made.
 pub(crate) fn own(answer: i64) -> io::Result<OwnedFd> {
     let fd = check(answer)?;
-    // SAFETY: the kernel made it for us just now; nobody else has it.
+    // SAFETY: the kernel made it for us just now; no one else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 

@@ -21,12 +21,12 @@ const MAX_ANSWERS: u32 = 100;
 /// How much may be typed ahead of a command that does not read; the rest is lost, as on any terminal.
 const TYPED_AHEAD: usize = 64 << 10;
 
-/// Who answers the questions of a command on a terminal; see [`crate::Policy::terminal`].
+/// Answers the questions of a command on a terminal; see [`crate::Policy::terminal`].
 #[derive(Clone, Debug)]
 pub struct Dialogue {
     /// How long the command may neither print nor be given anything before it is taken to wait.
     pub silence: Duration,
-    /// What is typed then, without its newline, up to 100 times; without it the run is ended.
+    /// The text that is typed then, without its newline, up to 100 times; without it the run is ended.
     pub answer: Option<String>,
     /// What a person types, if one is there.
     pub keyboard: Option<Keyboard>,
@@ -45,7 +45,7 @@ struct Keys {
 }
 
 impl Keyboard {
-    /// A keyboard nobody has typed on.
+    /// A keyboard no one has typed on.
     pub fn new() -> io::Result<Self> {
         let keys = Keys {
             event: sys::event()?,
@@ -71,7 +71,7 @@ impl Keyboard {
 
     /// Takes what was typed.
     pub(crate) fn take(&self) -> Vec<u8> {
-        // The event first: what comes after is told again.
+        // The event first: later output is reported again.
         let _ = sys::read(&self.shared.event, &mut [0; 8]);
         std::mem::take(&mut *self.typed())
     }
@@ -138,7 +138,7 @@ impl Terminal {
     }
 }
 
-/// Bytes that were typed and that nobody has read yet. `theirs`: the command's end of a terminal.
+/// Bytes that were typed and that no one has read yet. `theirs`: the command's end of a terminal.
 pub(crate) fn unread(theirs: &OwnedFd) -> usize {
     let mut bytes: libc::c_int = 0;
     // SAFETY: takes a pointer to a number, which is ours.

@@ -1,7 +1,7 @@
-//! Ends a run in time although whoever takes its output does not.
+//! Ends a run in time even if the reader of its output does not.
 //!
-//! A run's own loop passes output on by calling its caller, and stands still while the caller does (a terminal that is
-//! stopped, a pipe that nobody reads). From its first output on a run is therefore also watched from here.
+//! A run's own loop passes output on by calling its caller, and is blocked while the caller is (a terminal that is
+//! stopped, a pipe that no one reads). From its first output on a run is therefore also watched from here.
 
 use crate::{
     birth::{self, Process},
@@ -22,7 +22,7 @@ use std::{
 /// How late it may be.
 const TICK: Duration = Duration::from_millis(50);
 
-/// One run that is watched, for as long as somebody has this.
+/// One run that is watched, for as long as someone has this.
 #[derive(Debug)]
 pub(crate) struct Watched {
     deadline: Option<Instant>,

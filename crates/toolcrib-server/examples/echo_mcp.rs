@@ -1,7 +1,7 @@
 //! A program's own tool for MCP clients, behind the whole pipeline: `cargo run -p toolcrib-server --example echo_mcp`.
 //!
 //! Speaks MCP on stdin and stdout, like `toolcrib mcp`, or over HTTP with `--http PORT`, like `toolcrib serve` (at `/mcp`, with the token
-//! in `TOOLCRIB_TOKEN`). The crib is that of this directory; `--home DIR` takes another home. `--tools N` adds N tools that nobody needs,
+//! in `TOOLCRIB_TOKEN`). The crib is that of this directory; `--home DIR` takes another home. `--tools N` adds N tools that no one needs,
 //! to see how long a list may get; more than a model should read are listed only with `mcp.tokenBudget = 0` in the home's config.toml.
 
 use std::error::Error;
@@ -66,7 +66,7 @@ fn open() -> Result<Crib, Box<dyn Error>> {
     let crib = options.open()?;
     crib.registry().register(FnTool::new(
         "echo",
-        "Says what it is told.",
+        "Returns its input.",
         |echo: Echo, _cx| async move { Ok(echo.text) },
     )?)?;
     let count = option("--tools").map_or(Ok(0), |count| count.parse())?;

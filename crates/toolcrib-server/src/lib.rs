@@ -1,7 +1,7 @@
 //! The whole of Toolcrib over HTTP.
 //!
 //! [`Api`] answers one request; it knows nothing of sockets, so that tests, benchmarks and other servers can hand it requests directly.
-//! [`listen`] brings it to the network: an accept loop of our own with caps and deadlines. [`client`] is the other end, for the command line.
+//! [`listen`] brings it to the network: our own accept loop with caps and deadlines. [`client`] is the other end, for the command line.
 //!
 //! Invariants: every route is in one table ([`routes`]), which says who may use it, what it takes and what it answers; the router, the
 //! check of tokens, `openapi.json` and the page of documentation all read that table. Handlers hold no policy: a call goes to
@@ -23,6 +23,7 @@ pub mod observe;
 pub mod openapi;
 pub mod routes;
 pub mod running;
+pub mod web;
 
 pub use api::{Api, ApiOptions};
 

@@ -1,7 +1,7 @@
 //! Which servers serve a home: one small file each in `state/servers/`, locked while its server lives.
 //!
-//! The lock is the truth, not the file: it goes with its process, however that ends. Whoever sees a file that nobody holds removes
-//! it. Nobody waits for anything here, and a home without servers costs one failed `open`.
+//! The lock is the truth, not the file: it goes with its process, however that ends. A process that sees a file that no one holds removes
+//! it. No one waits for anything here, and a home without servers costs one failed `open`.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -38,7 +38,7 @@ pub struct RunningServer {
     pub started_at: Timestamp,
     /// What its settings come to: [`settings_digest`].
     pub settings_digest: String,
-    /// The file of its certificate, where it speaks TLS: whoever knows its home need not be told whom to trust.
+    /// The file of its certificate, where it speaks TLS: a client that knows its home need not be given a certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate: Option<PathBuf>,
 }
@@ -123,7 +123,7 @@ fn look(path: &Path) -> Option<RunningServer> {
         .custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK))
         .open(path)
         .ok()?;
-    // The token is shown to whom these files name: one that somebody else wrote, or may write, is nobody's.
+    // The token is shown to whom these files name: one that someone else wrote, or may write, is no one's.
     let metadata = file.metadata().ok()?;
     if metadata.uid() != rustix::process::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
         return None;

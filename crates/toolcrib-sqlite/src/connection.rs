@@ -37,7 +37,7 @@ pub enum Access {
     Read,
     /// Reading and writing a file that is there.
     Write,
-    /// The same, and the file is made if there is none.
+    /// Reading and writing; the file is created if it does not exist.
     Create,
 }
 
@@ -57,7 +57,7 @@ pub struct Options {
     pub access: Access,
     /// The longest value, in bytes.
     pub max_length: usize,
-    /// Asked now and then: whether to stop, because the time is up or nobody wants it any more.
+    /// Asked now and then: whether to stop, because the time is up or no one wants it any more.
     pub stop: Box<dyn Fn() -> bool + Send>,
     /// How long a lock of another connection is waited for, all in all.
     pub patience: Duration,
@@ -100,7 +100,10 @@ impl Connection {
     pub fn open(directory: OwnedFd, name: &OsStr, options: Options) -> Result<Self, Error> {
         let bytes = name.as_bytes();
         if bytes.is_empty() || bytes.contains(&b'/') || matches!(bytes, b"." | b"..") {
-            return Err(Error::own(ffi::SQLITE_MISUSE, "this is no name of a file"));
+            return Err(Error::own(
+                ffi::SQLITE_MISUSE,
+                "this is not the name of a file",
+            ));
         }
         let mut path = format!("{BENEATH}{}/", directory.as_raw_fd()).into_bytes();
         path.extend_from_slice(bytes);
@@ -322,7 +325,7 @@ impl Drop for Connection {
     }
 }
 
-/// All connections share the limit: SQLite has one for a process. One that somebody set already is left alone.
+/// All connections share the limit: SQLite has one for a process. One that someone set already is left alone.
 fn limit_heap() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

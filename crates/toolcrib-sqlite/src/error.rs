@@ -64,7 +64,7 @@ impl Error {
         self.code & 0xff
     }
 
-    /// Whether it was stopped from outside: the time was up, or nobody wants it any more.
+    /// Whether it was stopped from outside: the time was up, or no one wants it any more.
     pub fn is_stopped(&self) -> bool {
         self.primary() == ffi::SQLITE_INTERRUPT
     }

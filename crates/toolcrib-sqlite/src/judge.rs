@@ -122,7 +122,7 @@ fn pragma(access: Access, name: &str, value: Option<&str>) -> Result<(), Refused
     }
 }
 
-/// A text that SQLite passes, if there is one. What is no UTF-8 is read as far as it goes: nothing that is looked for is in it.
+/// A text that SQLite passes, if there is one. Bytes that are not UTF-8 are replaced: no name that is compared contains the replacement.
 ///
 /// # Safety
 ///

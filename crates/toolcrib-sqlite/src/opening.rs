@@ -1,8 +1,8 @@
 //! How SQLite opens files here: its system call `open` is replaced, for paths beneath an open directory (`/proc/self/fd/N/NAME`).
 //!
-//! SQLite opens a database, its journal, its log and its shared memory by itself, each when it needs it, and waits for a FIFO until
-//! somebody writes. Looking before would lose the race against whoever puts something else there. So the open itself looks: the name is opened as a
-//! place (`O_PATH`, no link followed), what was found is judged, and that very thing is opened for use.
+//! SQLite opens a database, its journal, its log and its shared memory by itself, each when it needs it, and waits for a FIFO until someone
+//! writes. Looking before would lose the race against a process that puts something else there. So the open itself looks: the name is
+//! opened as a place (`O_PATH`, no link followed), what was found is judged, and that very thing is opened for use.
 //!
 //! Closing a place drops no lock, closing a file of this process would (`fcntl`): one that is refused was never opened.
 
@@ -139,7 +139,7 @@ fn reopen(place: c_int, flags: c_int) -> c_int {
         libc::S_IFDIR => return fail(libc::EISDIR),
         _ => return fail(libc::ENXIO),
     }
-    // What has a second name may be somebody's file elsewhere; SQLite writes in place, also to the shared memory of a reader.
+    // What has a second name may be someone's file elsewhere; SQLite writes in place, also to the shared memory of a reader.
     if flags & libc::O_ACCMODE != libc::O_RDONLY && stat.st_nlink > 1 {
         return fail(libc::EMLINK);
     }
@@ -151,12 +151,12 @@ fn reopen(place: c_int, flags: c_int) -> c_int {
 }
 
 fn raw_open(path: &CStr, flags: c_int, mode: mode_t) -> c_int {
-    // SAFETY: the path is a C string; what the call returns is a descriptor of our own, or -1.
+    // SAFETY: the path is a C string; what the call returns is our own descriptor, or -1.
     unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) }
 }
 
 fn close(fd: c_int) {
-    // SAFETY: the descriptor was opened here and is used by nobody else.
+    // SAFETY: the descriptor was opened here and is used by no one else.
     unsafe {
         libc::close(fd);
     }

@@ -1,11 +1,11 @@
-//! The index of a write-ahead log is a file (`-shm`) that everybody who uses the database maps. Whoever truncates it has the next who
-//! looks there ended by `SIGBUS`. So what SQLite maps is known here, and a page that is gone is replaced, in the handler of the
-//! signal, by an empty one of our own; what was being done then ends with an error.
+//! The index of a write-ahead log is a file (`-shm`) that everybody who uses the database maps. If a process truncates it, `SIGBUS` ends
+//! the next reader. So what SQLite maps is known here, and a page that is gone is replaced, in the handler of the
+//! signal, by our own empty one; what was being done then ends with an error.
 //!
 //! The invariant: from the first page that was replaced until everything of that file is unmapped, nothing is answered and nothing is
 //! kept. An index that others do not see any more could have a writer write over what they have written.
 //!
-//! A signal that is about anything else goes to whoever handled it before.
+//! A signal with another cause goes to the previous handler.
 
 use std::ffi::{c_int, c_void};
 use std::sync::OnceLock;
@@ -25,9 +25,9 @@ pub(crate) type Unmap = unsafe extern "C" fn(*mut c_void, size_t) -> c_int;
 /// The most pieces that are mapped at once: 32 KB of index for 4096 pages of a log.
 const MOST: usize = 4096;
 
-/// A piece that is mapped. A handler of a signal can wait for nobody, so this is made of atomics.
+/// A piece that is mapped. A handler of a signal can wait for no one, so this is made of atomics.
 struct Piece {
-    /// Where it starts; 0 is nowhere, and `BEING_SET` tells nobody anything yet.
+    /// Where it starts; 0 is nowhere, and `BEING_SET` means that the value is not ready.
     start: AtomicUsize,
     length: AtomicUsize,
     is_cut: AtomicBool,
@@ -49,7 +49,7 @@ static CUT: AtomicUsize = AtomicUsize::new(0);
 /// The size of a page.
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
-/// Who handled the signal before.
+/// The previous signal handler.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
 /// Fails while an index is not what others see.
@@ -58,7 +58,7 @@ pub(crate) fn check() -> Result<(), Error> {
         0 => Ok(()),
         _ => Err(Error::own(
             ffi::SQLITE_IOERR_SHMMAP,
-            "somebody cut off the shared index of a write-ahead log (`-shm`) while it was in use; try again",
+            "the shared index of a write-ahead log (`-shm`) was truncated while it was in use; try again",
         )),
     }
 }
@@ -102,7 +102,7 @@ pub(crate) unsafe extern "C" fn map(
     if mapped == libc::MAP_FAILED || flags & libc::MAP_SHARED == 0 || remember(mapped, length) {
         return mapped;
     }
-    // SAFETY: it was mapped just now, and nobody has seen it.
+    // SAFETY: it was mapped just now, and no one has seen it.
     unsafe {
         libc::munmap(mapped, length);
         *libc::__errno_location() = libc::ENOMEM;
@@ -112,7 +112,7 @@ pub(crate) unsafe extern "C" fn map(
 
 /// As `munmap`.
 pub(crate) unsafe extern "C" fn unmap(at: *mut c_void, length: size_t) -> c_int {
-    // Before it is somebody else's.
+    // Before it is someone else's.
     forget(at);
     // SAFETY: SQLite's own arguments.
     unsafe { libc::munmap(at, length) }

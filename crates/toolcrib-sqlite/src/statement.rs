@@ -165,13 +165,13 @@ impl<'c> Statement<'c> {
         }
     }
 
-    /// A value of the row that it stands on.
+    /// A value of the row that it is on.
     pub fn value(&self, column: usize) -> Result<Value<'_>, Error> {
         if column >= self.columns() {
             return Ok(Value::Null);
         }
         let index = c_int::try_from(column).unwrap_or(c_int::MAX);
-        // SAFETY: the statement stands on a row or has none, where SQLite answers NULL. Pointers hold until the next step, for which
+        // SAFETY: the statement is on a row or has none, where SQLite answers NULL. Pointers hold until the next step, for which
         // the borrow of the statement has to end; the length is asked for after the text, as it is of what it was turned into.
         unsafe {
             Ok(match ffi::sqlite3_column_type(self.raw, index) {
@@ -223,7 +223,7 @@ impl<'c> Statement<'c> {
 
 impl Drop for Statement<'_> {
     fn drop(&mut self) {
-        // SAFETY: it was compiled, and is finalized once. The code is that of the last step, which was told already.
+        // SAFETY: it was compiled, and is finalized once. The code is that of the last step, which was reported already.
         unsafe {
             ffi::sqlite3_finalize(self.raw);
         }

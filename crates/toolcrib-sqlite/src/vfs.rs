@@ -88,7 +88,7 @@ impl Files {
             return Err(Error::own(code, "SQLite does not take a file system"));
         }
         let done = work(&self.name);
-        // SAFETY: it was registered above. Connections keep their pointer; nobody else finds it any more.
+        // SAFETY: it was registered above. Connections keep their pointer; no one else finds it any more.
         unsafe { ffi::sqlite3_vfs_unregister(vfs) };
         done
     }
@@ -168,7 +168,7 @@ unsafe extern "C" fn access_of(
             Some(below) if files.is_database(name) || files.is_beside(name) => {
                 below(files.below, path, flags, out)
             }
-            // What is nobody's business is not there.
+            // Anything else does not exist.
             _ => ffi::SQLITE_OK,
         }
     }

@@ -1,4 +1,4 @@
-//! The shared index of a write-ahead log. Alone in its process: while one is cut off, nobody is answered.
+//! The shared index of a write-ahead log. Alone in its process: while one is cut off, no one is answered.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 use std::fs::File;
@@ -82,7 +82,7 @@ fn an_index_that_is_cut_off_in_use_is_an_error_and_ends_nobody() {
                 Err(error) => break error,
             }
         };
-        assert!(error.to_string().contains("cut off"), "{error}");
+        assert!(error.to_string().contains("truncated"), "{error}");
         drop(statement);
         assert!(connection.commit().is_err());
         assert!(open(directory.path(), "a.db", Access::Write).is_err());

@@ -148,7 +148,7 @@ fn load(count: usize) {
             Registration::default(),
         )
     });
-    registry.register_all(tools).expect("names of their own");
+    registry.register_all(tools).expect("their own names");
     let took = start.elapsed();
     let grown = resident().saturating_sub(before) as f64 / 1e6;
     let parse = timed(1, || {

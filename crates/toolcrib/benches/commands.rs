@@ -11,7 +11,7 @@ use toolcrib::{CallRequest, Crib, CribOptions};
 
 const TOOL: &str = "
 name: greet
-description: Greets somebody
+description: Greets a person
 bash: echo hi {WHO}
 tags: [read]
 parameters:

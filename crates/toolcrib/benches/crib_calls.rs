@@ -105,11 +105,9 @@ fn with_crib(calls: u32, at_once: usize) -> Spent {
         .look_every(Duration::from_millis(2))
         .open()
         .expect("a crib");
-    let echo = FnTool::new(
-        "echo",
-        "Says what it is told",
-        |args: Args, _cx| async move { Ok(args.text) },
-    );
+    let echo = FnTool::new("echo", "Returns its input", |args: Args, _cx| async move {
+        Ok(args.text)
+    });
     crib.registry()
         .register(echo.expect("a valid tool"))
         .expect("a free name");

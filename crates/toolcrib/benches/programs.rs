@@ -122,7 +122,7 @@ fn together(runtime: &tokio::runtime::Runtime, directory: &Path, quick: bool) {
     report(&mut named);
 }
 
-/// Each in a session of its own, as in the sandbox: on a busy machine the kernel shares time between sessions, and twenty of
+/// Each in its own session, as in the sandbox: on a busy machine the kernel shares time between sessions, and twenty of
 /// them would win over one.
 fn xargs(script: &str) {
     let numbers: String = (0..AT_ONCE).map(|number| format!("{number}\n")).collect();

@@ -1,6 +1,6 @@
 //! What reading bash costs: `cargo bench -p toolcrib --bench shell`.
 //!
-//! Prints medians and ratios against a floor measured in the same run: cutting the text at blanks into words of its own, which
+//! Prints medians and ratios against a floor measured in the same run: cutting the text at blanks into separate words, which
 //! any reader must do at least. The target for reading and judging an ordinary command is 100 µs; reading should be a tenth of it.
 
 use std::hint::black_box;

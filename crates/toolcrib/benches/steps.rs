@@ -3,7 +3,7 @@
 //! 20 parallel steps that each compute for 50 ms of CPU time and more; the promise is at most 10 % on top. Rounds are interleaved
 //! and ratios are within one run, because machines differ and are noisy.
 //!
-//! Read the wall-clock ratio to plain `xargs` only on a machine that is idle otherwise. Each step is a session of its own, the children
+//! Read the wall-clock ratio to plain `xargs` only on a machine that is idle otherwise. Each step is a separate session, the children
 //! of `xargs` are one together, and where the kernel shares the CPU out by session (`sched_autogroup_enabled`), steps get more of a
 //! busy machine than `xargs` does. Hence the second baseline, with a session for each command, and the CPU time of all of it, which
 //! does not depend on what else runs.
@@ -120,7 +120,7 @@ fn counting_to(number: u64) -> String {
     format!("i=0; while [ $i -lt {number} ]; do i=$((i+1)); done; echo $i")
 }
 
-/// How far a shell counts in [`WORK`] of its own CPU time, however little of the machine it gets.
+/// How far a shell counts in [`WORK`] of CPU time, however little of the machine it gets.
 fn calibrated() -> u64 {
     let mut number = 4000;
     loop {

@@ -1,6 +1,6 @@
 //! What stored tools cost: `cargo bench -p toolcrib --bench store`; with `-- --check` it ends with 1 where a target is missed.
 //!
-//! Opens a crib with 10,000 stored tools in a process of its own (the targets are 300 ms and 80 MB), next to the floor of only reading
+//! Opens a crib with 10,000 stored tools in its own process (the targets are 300 ms and 80 MB), next to the floor of only reading
 //! their files; puts tools durably next to the bare temporary file, fsync, rename and fsync of the directory (the target is 1.5 times
 //! that); then what it takes to see what another process changed. Among 100,000 stored tools: one change visible in the registry and in search
 //! (1 ms), another process's change in a bundle of 5,000, and searches (1 ms at p99). Ratios are of one run, rounds of the same thing alternate, because machines differ
@@ -98,7 +98,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Opens a crib in processes of their own, as commands do.
+/// Opens a crib in separate processes, as commands do.
 fn opening(scene: &Path, tools: usize, rounds: usize, targets: &mut Targets) {
     let (mut reading, mut opening, mut cpu, mut grown) = (vec![], vec![], vec![], vec![]);
     for _ in 0..rounds {

@@ -1,4 +1,4 @@
-//! A tool of your own, twice: as a typed function, and by implementing [`Tool`].
+//! Your own tool, twice: as a typed function, and by implementing [`Tool`].
 //!
 //! `cargo run -p toolcrib --example custom_tool --features testing`
 
@@ -20,7 +20,7 @@ use toolcrib::{
 #[serde(crate = "toolcrib::serde")]
 #[schemars(crate = "toolcrib::schemars")]
 struct Transfer {
-    /// Who gets it.
+    /// Its recipient.
     to: String,
     /// How much, in cents.
     cents: u32,

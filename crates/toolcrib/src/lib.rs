@@ -64,7 +64,7 @@
 //! # Safety
 //!
 //! What may run is decided in one [pipeline]: the tool's own [`Approval`], the [`rules`], and an
-//! [`approval::Approver`] for what needs a person. The default approver reaches nobody, so that
+//! [`approval::Approver`] for what needs a person. The default approver reaches no one, so that
 //! what needs approval is refused until a program chooses otherwise:
 //!
 //! ```
@@ -80,7 +80,7 @@
 //! # let _ = registry;
 //! ```
 //!
-//! An approver of your own is one method; it may wait as long as it likes:
+//! Your own approver is one method; it may wait as long as it likes:
 //!
 //! ```
 //! use toolcrib::BoxFuture;
@@ -192,12 +192,12 @@ pub use tokio_util::sync::CancellationToken;
 /// The futures that [`Tool`] and [`approval::Approver`] return.
 pub use toolcrib_core::poll::BoxFuture;
 
-/// The crate behind values and arguments, so that embedders need no dependency of their own.
+/// The crate behind values and arguments, so that embedders need no extra dependency.
 pub use serde_json;
 
-/// The crate behind derived schemas, so that embedders need no dependency of their own.
+/// The crate behind derived schemas, so that embedders need no extra dependency.
 pub use schemars;
-/// The crate behind typed arguments, so that embedders need no dependency of their own.
+/// The crate behind typed arguments, so that embedders need no extra dependency.
 pub use serde;
 
 #[cfg(feature = "tools")]

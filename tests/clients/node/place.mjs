@@ -10,8 +10,8 @@ export const DEADLINE = 30_000;
 const AT_ONCE = 4;
 export const TOKEN = 'a-token-of-the-tests-that-is-long-enough';
 export const BUILT_IN = [
-  'delete_file', 'format_code', 'git_add', 'git_branch', 'git_commit',
-  'git_diff', 'git_log', 'git_push', 'git_status', 'install_package',
+  'apply_patch', 'delete_file', 'edit_file', 'format_code', 'git_add', 'git_branch', 'git_commit',
+  'git_diff', 'git_log', 'git_push', 'git_status', 'glob_files', 'install_package',
   'list_directory', 'move_file', 'query_database', 'read_file', 'run_code',
   'run_tests', 'search_code', 'shell', 'web_fetch', 'write_file',
 ];

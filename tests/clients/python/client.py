@@ -31,8 +31,8 @@ COUNT = itertools.count()
 TOKEN = "a-token-of-the-tests-that-is-long-enough"
 MODERN = "2026-07-28"
 BUILT_IN = """
-    delete_file format_code git_add git_branch git_commit git_diff git_log
-    git_push git_status install_package list_directory move_file query_database read_file
+    apply_patch delete_file edit_file format_code git_add git_branch git_commit git_diff git_log
+    git_push git_status glob_files install_package list_directory move_file query_database read_file
     run_code run_tests search_code shell web_fetch write_file
 """.split()
 
@@ -51,7 +51,7 @@ class Place:
         self.work.mkdir()
         (self.work / "notes.md").write_text("hello\n")
         (self.work / "more.md").write_text("more\n")
-        # Nobody answers the queue here: who is not asked is told soon.
+        # No one answers the queue here: a client that cannot be asked gets an answer soon.
         (self.home / "config.toml").write_text("[mcp]\napprovalWaitMs = 300\n")
         self.everywhere = ["--home", str(self.home), "--workspace", str(self.work)]
         self.server = None
@@ -211,7 +211,7 @@ async def a_no_is_a_no(place, mode):
         async with place.client(mode, elicitation_callback=person(decision, asked)) as client:
             result = await client.call_tool("delete_file", {"path": name})
             assert result.is_error and len(asked) == 1, (result, asked)
-            # The same again is not asked again: nobody is worn down.
+            # The same call is not asked again: no one is worn down.
             result = await client.call_tool("delete_file", {"path": name})
             assert result.is_error and len(asked) == 1, (result, asked)
         assert (place.work / name).exists()

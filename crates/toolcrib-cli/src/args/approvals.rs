@@ -22,8 +22,8 @@ Examples:
   toolcrib approvals deny 9c4f21ab --reason 'not on a Friday'
   toolcrib approvals watch                                 answer one after the other as they come
 
-An id may be shortened to its end (or start), four characters at least. The first answer counts;
-whoever comes second is told who was first (exit 9).")]
+An id may be shortened to its end (or start), four characters at least. The first answer counts; a later one is refused and says who was
+first (exit 9).")]
 pub(crate) enum ApprovalsCommand {
     /// List what waits for an answer, oldest first
     List {
@@ -53,7 +53,7 @@ The reason is what the caller gets to read. The same call is answered alike for 
         /// Its id, or the end of it
         #[arg(add = ArgValueCompleter::new(complete::pending))]
         id: String,
-        /// Why; the caller is told
+        /// The reason, which the caller sees
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
@@ -136,8 +136,8 @@ Examples:
   toolcrib grants add shell --shape '{\"command\": {\"argv\": [\"echo\", \"two words\"]}}'
 
 What each parameter may be: a value, or `*` for anything; for paths a pattern (`docs/*` in that
-directory, `docs/**` below it, too); for commands their words, with `*` for one word that is no
-option and `**` at the end for any further words. Parameters not named keep their defaults. What
+directory, `docs/**` below it, too); for commands their words, with `*` for one word that is not an option
+and `**` at the end for any further words. Parameters not named keep their defaults. What
 the grant would have allowed in the past is shown before it is made.")]
 pub(crate) struct GrantArgs {
     /// The tool

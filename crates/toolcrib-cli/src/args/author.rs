@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use clap_complete::engine::ArgValueCompleter;
 
-use super::look::providers;
+use super::inspect::providers;
 use crate::complete;
 
 #[derive(Debug, Args)]
@@ -14,14 +14,14 @@ Examples:
   toolcrib check                            every tool of this workspace and yours
   toolcrib check .toolcrib/tools/find.yaml
   toolcrib check acme/weather@v1            a tool of the store
-  toolcrib check --fix                      put right what is certain: misspelt fields, quotes
+  toolcrib check --fix                      fix what can be fixed safely: misspelt fields, quotes
   toolcrib check --strict --json            for CI: warnings count, one JSON document
-  toolcrib check --for openai               what that provider could not be told
+  toolcrib check --for openai               what that provider cannot express
   toolcrib check --schema                   the JSON Schema of the format, for editors
   cat find.yaml | toolcrib check -
 
-Nothing is run and nothing needs to be trusted. Exits with 0 when the files are in order, 4 when one
-is not. `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
+Nothing is run and nothing needs to be trusted. Exits with 0 when the files are valid, 4 when one is not.
+`toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
 pub(crate) struct CheckArgs {
     /// Files, directories of tools, - for stdin, or tools of the store; by default the files of this workspace and yours
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -138,8 +138,8 @@ Examples:
 
 Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only what checks takes the place of
 what was there, at once and whole; on a terminal you can go on editing what does not, elsewhere it
-is refused (exit 4) and the copy is kept. What you saved is trusted. What somebody else changed
-meanwhile is not overwritten (exit 9); the copy is kept then, too. Built-in tools cannot be edited.")]
+is refused (exit 4) and the copy is kept. What you saved is trusted. A tool that changed in the meantime is not overwritten (exit 9); your
+copy is kept then, too. Built-in tools cannot be edited.")]
 pub(crate) struct EditArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::own_tools))]
@@ -157,9 +157,9 @@ Examples:
   toolcrib test word-count:empty-file    one of them
   toolcrib test word-count --record      fill in what tests expect that say nothing yet
 
-Each test runs in an empty directory of its own behind the sandbox, several at once; afterwards the
-directory is gone. Nothing of your workspace is seen or changed, nothing is recorded, nobody is
-asked, and tools need not be trusted; what rules deny stays denied. A tool with `elevated` rights,
+Each test runs in its own empty directory in the sandbox, several at once; afterwards the
+directory is gone. Tests cannot see or change your workspace, nothing is recorded, no one is asked, and tools need not be trusted; calls
+that rules deny stay denied. A tool with `elevated` rights,
 without isolation, with permissions outside of that directory or with a host to reach needs --yes.
 Exits with 1 when a test failed, 3 when there is no such tool or test.")]
 pub(crate) struct TestArgs {
@@ -185,11 +185,19 @@ Examples:
   toolcrib watch --json          one line of JSON for each tool that was tried
 
 Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`.
-Ctrl-C ends it.")]
+A trusted tool that changes is off until it is trusted again: on a terminal you are shown the
+difference and asked. Ctrl-C ends it.
+
+With --trust each edit is shown and trusted while this runs, on a terminal only. It asks about
+files that changed before it started, and when git's HEAD has moved. Any program that runs as you
+can change a file in this time and have it trusted.")]
 pub(crate) struct WatchArgs {
     /// The tools; all when none is named
     #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::file_tools))]
     pub(crate) tools: Vec<String>,
+    /// Show each edit and trust it, on a terminal: for a project of your own
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Agree to what the sandbox does not hold
     #[arg(short, long)]
     pub(crate) yes: bool,

@@ -126,7 +126,7 @@ pub(crate) struct BundleNewArgs {
     /// Its name in lists [default: the slug]
     #[arg(long, value_name = "DISPLAY", allow_hyphen_values = true)]
     pub(crate) name: Option<String>,
-    /// What is in it
+    /// Its contents
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) description: Option<String>,
     /// Make it switched off
@@ -153,7 +153,7 @@ pub(crate) struct BundleEditArgs {
     /// Its name in lists
     #[arg(long, value_name = "DISPLAY", allow_hyphen_values = true)]
     pub(crate) name: Option<String>,
-    /// What is in it
+    /// Its contents
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) description: Option<String>,
     /// Another slug
@@ -225,7 +225,7 @@ pub(crate) struct BundleExportArgs {
     #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: String,
     /// The file to write, - for stdout [default: SLUG.zip here, ID.zip for a slug that is not plain ASCII]
-    #[arg(short, long, value_name = "FILE|-", value_hint = ValueHint::FilePath)]
+    #[arg(short, long, alias = "out", value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub(crate) output: Option<PathBuf>,
     /// Replace the file if there is one
     #[arg(long)]

@@ -18,13 +18,13 @@ secrets, clients and every change of a definition are for the operator, whose to
 `token` of the home: a client can never approve its own call, unless you vouch with
 `add NAME --elicitation` that it asks a person.")]
 pub(crate) enum ClientsCommand {
-    /// Make a client and print its token, which is told this once
+    /// Add a client and print its token (shown once)
     #[command(after_help = "\
 Examples:
   TOKEN=$(toolcrib clients add assistant)
   curl -H \"Authorization: Bearer $TOKEN\" http://127.0.0.1:7410/tools
 
-Only a digest of the token is kept. Whoever loses one removes the client and makes it again.
+Only a digest of the token is kept. If you lose it, remove the client and add it again.
 
 With --elicitation its questions are put to the person at it as well as to `toolcrib approvals`.
 That is for MCP clients that show them to a person: what they send back counts as that person's

@@ -1,6 +1,8 @@
 //! What `connect` takes.
 
-use clap::Args;
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::clients_of_others::OtherClient;
@@ -14,10 +16,12 @@ Examples:
   toolcrib connect cursor --project           in the file of this project, .cursor/mcp.json
   toolcrib connect codex --bundle core        the tools of one bundle only
   toolcrib connect vscode --print             what to paste, and nothing is written
+  toolcrib connect generic --file mcp.json    any other client with `mcpServers` in a JSON file
   toolcrib connect claude-desktop --undo      take it out again
 
 The entry starts this very program with the workspace named, since windows are opened from anywhere.
-Claude Code, Codex and Gemini CLI start it where you work; it is named for them with --workspace.
+Claude Code, Codex, Gemini CLI, opencode and Copilot CLI start it where you work; it is named for them
+with --workspace.
 With --project the entry names no place of this machine, since others have the file, too: `toolcrib`
 is found by its name, and the workspace is the project. With --http the client goes to `toolcrib
 serve` and takes a token (`toolcrib clients add`) from the variable TOOLCRIB_TOKEN. `toolcrib doctor`
@@ -44,6 +48,12 @@ pub(crate) struct ConnectArgs {
     /// Print what to paste into its file; write nothing
     #[arg(long, requires = "target", conflicts_with = "undo")]
     pub(crate) print: bool,
+    /// Show the change of its file; write nothing
+    #[arg(long, requires = "target", conflicts_with_all = ["undo", "print"])]
+    pub(crate) dry_run: bool,
+    /// Change this file instead of the client's own
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "target", conflicts_with = "project")]
+    pub(crate) file: Option<PathBuf>,
     /// Take out what was put in
     #[arg(long, requires = "target", conflicts_with_all = ["http", "bundles", "client"])]
     pub(crate) undo: bool,

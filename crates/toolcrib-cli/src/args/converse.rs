@@ -18,8 +18,8 @@ Examples:
   toolcrib answer --from ollama - < reply.json --yes
 
 Takes a provider's answer as it came, the message in it, the conversation that it ends, or just the
-list of calls. Prints a JSON array of the messages to append, in the provider's form; with --json an
-object that tells besides what became of each call. Every call is answered, and failures are
+list of calls. Prints a JSON array of the messages to append, in the provider's form; with --json an object that also reports the result of
+each call. Every call is answered, and failures are
 results: the exit code is 0 whatever became of the calls, 2 where there is no reply to answer.")]
 pub(crate) struct AnswerArgs {
     /// The file with the reply; - or nothing for stdin
@@ -43,6 +43,8 @@ Examples:
   toolcrib chat --provider openai --base-url http://localhost:1234/v1 --model local
   toolcrib chat --provider anthropic --model claude-sonnet-4-5 --key secret:ANTHROPIC
   toolcrib chat --continue chat.jsonl 'And now?'
+  toolcrib config set chat.provider anthropic && toolcrib config set chat.model claude-sonnet-4-5
+  toolcrib chat 'What is in this directory?'        as these settings say
 
 The model's text goes to stdout while it comes, what its tools do to stderr. Calls that need
 approval ask on the terminal. The key is read from --key; at the provider's own address also from
@@ -53,11 +55,11 @@ pub(crate) struct ChatArgs {
     /// What to say to the model; without it, stdin or the terminal is read
     #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
     pub(crate) prompt: Option<String>,
-    /// Who serves the model
-    #[arg(long, value_name = "PROVIDER", value_parser = formats(), required_unless_present = "continue_from")]
+    /// The provider of the model [default: the setting chat.provider]
+    #[arg(long, value_name = "PROVIDER", value_parser = formats())]
     pub(crate) provider: Option<String>,
-    /// The model's name
-    #[arg(long, value_name = "NAME", required_unless_present = "continue_from")]
+    /// The model's name [default: the setting chat.model]
+    #[arg(long, value_name = "NAME")]
     pub(crate) model: Option<String>,
     /// Where it is served [default: the provider's own address]
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
@@ -65,7 +67,7 @@ pub(crate) struct ChatArgs {
     /// The key: secret:NAME of `toolcrib secret`, or env:VARIABLE
     #[arg(long, value_name = "WHERE")]
     pub(crate) key: Option<String>,
-    /// What the model is told before everything else
+    /// The system prompt
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
     /// Ask the model at most so many times for one prompt

@@ -1,8 +1,6 @@
 //! What the verbs take that decide about tools: trust, switches, removal.
 
-use std::path::PathBuf;
-
-use clap::{Args, ValueHint};
+use clap::Args;
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::complete;
@@ -11,15 +9,17 @@ use crate::complete;
 #[command(after_help = "\
 Examples:
   toolcrib trust                 look at the tools of this project, then say yes or no
+  toolcrib trust greet           look at this one tool
   toolcrib trust ../other --yes  trust those of another one without being asked
 
-Tools that come with a project cannot be called before you trusted them. What you trust is the files
-as they are: one that changes has to be trusted again, and the difference is shown. Without a
-terminal and without --yes nothing is trusted (exit 6).")]
+Tools that come with a project cannot be called before you trusted them; `check` and `test` work
+on them before that. What you trust is what the files say: one that changes has to be trusted
+again, and the difference is shown. Comments and layout do not count. Without a terminal and
+without --yes nothing is trusted (exit 6). `toolcrib watch --trust` follows your own edits.")]
 pub(crate) struct TrustArgs {
-    /// The project; where you are if not named
-    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
-    pub(crate) directory: Option<PathBuf>,
+    /// The tools, or the directory of a project; all tools of the project you are in if not named
+    #[arg(value_name = "TOOL|DIR", add = ArgValueCompleter::new(complete::file_tools))]
+    pub(crate) what: Vec<String>,
     /// Trust them without asking
     #[arg(short, long)]
     pub(crate) yes: bool,
@@ -60,7 +60,7 @@ pub(crate) struct RmArgs {
 #[command(after_help = "\
 Exits with 1 when something is broken; warnings do not count.
 
---fix moves files of the store that cannot be read into `damaged` of the home; it deletes nothing.")]
+--fix moves files of the store that cannot be read into `damaged`, beside the store; it deletes nothing.")]
 pub(crate) struct DoctorArgs {
     /// Put right what can be put right without losing anything
     #[arg(long)]

@@ -6,7 +6,8 @@ mod bundle;
 mod clients;
 mod connect;
 mod converse;
-mod look;
+mod help;
+mod inspect;
 mod manage;
 mod mcp;
 mod rules;
@@ -18,7 +19,7 @@ mod upstream;
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Args, ColorChoice, Parser, Subcommand, ValueHint};
+use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueHint};
 
 pub(crate) use approvals::{ApprovalsCommand, ApproveArgs, GrantArgs, GrantsCommand, HeldCommand};
 pub(crate) use author::{CheckArgs, EditArgs, InitArgs, NewArgs, TestArgs, WatchArgs};
@@ -30,35 +31,40 @@ pub(crate) use bundle::{
 pub(crate) use clients::ClientsCommand;
 pub(crate) use connect::ConnectArgs;
 pub(crate) use converse::{AnswerArgs, ChatArgs};
-pub(crate) use look::{
+pub(crate) use help::{command, manual};
+pub(crate) use inspect::{
     CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs, StatsArgs,
 };
 pub(crate) use manage::{DoctorArgs, RmArgs, SwitchArgs, TrustArgs};
 pub(crate) use mcp::McpArgs;
-pub(crate) use rules::{ConfigCommand, RulesCommand, RulesTestArgs};
+pub(crate) use rules::{
+    ConfigCommand, ConfigEditArgs, ConfigSetArgs, ConfigUnsetArgs, RulesCommand, RulesTestArgs,
+};
 pub(crate) use run::{RunArgs, SandboxArgs};
 pub(crate) use secret::{SecretCommand, SecretSetArgs};
-pub(crate) use serve::ServeArgs;
-pub(crate) use upstream::{UpstreamAddArgs, UpstreamCommand, UpstreamImportArgs};
+pub(crate) use serve::{ServeArgs, UiArgs};
+pub(crate) use upstream::{
+    UpstreamAddArgs, UpstreamCommand, UpstreamImportArgs, UpstreamToolsArgs,
+};
 
-/// Define a tool once; run it safely from a shell, a program, or any model that can call tools.
+/// Tools for shells, programs and AI models: defined once, run in a sandbox, approved by you.
 #[derive(Debug, Parser)]
 #[command(
     name = "toolcrib",
     version,
-    about,
+    disable_help_flag = true,
     max_term_width = 100,
     after_help = "\
 Start here:
-  toolcrib list                             what tools there are
+  toolcrib list                             the tools there are
   toolcrib show read_file                   what one takes and returns
   toolcrib run read_file path=README.md     call it
   toolcrib init                             a first tool of your own, tested
-  toolcrib schema --provider openai         hand them all to a model
+  toolcrib connect claude-code              let an agent use them
 
 Exit codes: 0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off · 4 bad arguments ·
-5 refused · 6 nobody to approve · 7 timeout · 8 network · 9 conflict or storage · 130 cancelled.
-`toolcrib explain CODE` explains an error code."
+5 refused · 6 no one approved · 7 timeout · 8 network · 9 conflict or storage · 130 cancelled.
+`toolcrib explain 5` and `toolcrib explain CODE` say more."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -67,64 +73,51 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// Options of every command.
+/// Options of every command. The first page of the help lists them; the others do not repeat them.
 #[derive(Debug, Args)]
 pub(crate) struct Global {
     /// Print one JSON document on stdout, errors included
-    #[arg(long, global = true, help_heading = "Everywhere")]
+    #[arg(long, global = true, hide = true)]
     pub(crate) json: bool,
     /// Print tab-separated rows: no headings, no colour, nothing shortened
-    #[arg(
-        long,
-        global = true,
-        conflicts_with = "json",
-        help_heading = "Everywhere"
-    )]
+    #[arg(long, global = true, hide = true, conflicts_with = "json")]
     pub(crate) plain: bool,
-    /// Say nothing on stderr but errors
-    #[arg(
-        short,
-        long,
-        global = true,
-        conflicts_with = "verbose",
-        help_heading = "Everywhere"
-    )]
+    /// Print nothing but errors on stderr
+    #[arg(short, long, global = true, hide = true, conflicts_with = "verbose")]
     pub(crate) quiet: bool,
-    /// Say more on stderr: call ids, times
-    #[arg(short, long, global = true, help_heading = "Everywhere")]
+    /// Print more on stderr: call ids, times
+    #[arg(short, long, global = true, hide = true)]
     pub(crate) verbose: bool,
     /// When to use colour
     #[arg(
         long,
         global = true,
+        hide = true,
         value_name = "WHEN",
-        default_value = "auto",
-        help_heading = "Everywhere"
+        default_value = "auto"
     )]
     pub(crate) color: ColorChoice,
     /// Never wait for a person: ask nothing, read nothing from a terminal
-    #[arg(long, global = true, help_heading = "Everywhere")]
+    #[arg(long, global = true, hide = true)]
     pub(crate) no_input: bool,
-    /// Where Toolcrib keeps its data [env: TOOLCRIB_HOME]
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
+    /// Toolcrib's own directory: settings, secrets, records [env: TOOLCRIB_HOME]
+    #[arg(long, global = true, hide = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) home: Option<PathBuf>,
-    /// The only directory tree file tools may touch [env: TOOLCRIB_WORKSPACE]
-    #[arg(long, global = true, value_name = "DIR", value_hint = ValueHint::DirPath, help_heading = "Everywhere")]
+    /// The only directory tree that file tools may touch [env: TOOLCRIB_WORKSPACE]
+    #[arg(long, global = true, hide = true, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) workspace: Option<PathBuf>,
     /// Work through this server: http://…, https://… or unix:PATH [env: TOOLCRIB_SERVER]
-    #[arg(long, global = true, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Everywhere")]
+    #[arg(long, global = true, hide = true, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) server: Option<String>,
     /// Trust this certificate of the server, a PEM file [env: TOOLCRIB_SERVER_CA]
-    #[arg(long, global = true, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Everywhere")]
+    #[arg(long, global = true, hide = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) server_ca: Option<PathBuf>,
     /// Use no server, not even one that serves this home
-    #[arg(
-        long,
-        global = true,
-        conflicts_with = "server",
-        help_heading = "Everywhere"
-    )]
+    #[arg(long, global = true, hide = true, conflicts_with = "server")]
     pub(crate) no_server: bool,
+    /// Print this page; `toolcrib --help` also lists the options of every command
+    #[arg(short, long, global = true, action = ArgAction::Help)]
+    pub(crate) help: Option<bool>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -139,78 +132,79 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Print schemas, or definitions in a provider's format
     Schema(SchemaArgs),
-    /// Answer a model's reply: run the calls in it, print the messages that answer them
+    /// Run the calls in a model's reply, print the messages to answer
     Answer(AnswerArgs),
-    /// Talk to a model that calls the tools here
+    /// Chat with a model that uses the tools here
     Chat(ChatArgs),
-    /// Group tools, switch them together, hand them on
+    /// Group tools, switch them on and off together, share them
     #[command(subcommand)]
     Bundle(BundleCommand),
-    /// Answer calls that wait for a person
+    /// Review calls waiting for approval
     #[command(subcommand)]
     Approvals(ApprovalsCommand),
-    /// Look at, take back or make what is allowed without asking
+    /// Manage standing approvals
     #[command(subcommand)]
     Grants(GrantsCommand),
-    /// Review files that commands made and that other programs would run
+    /// Review files that commands made and other programs would run
     #[command(subcommand)]
     Held(HeldCommand),
-    /// Keep keys and passwords for tools, where no tool, model or log sees them
+    /// Keep keys and passwords out of sight of tools, models and logs
     #[command(subcommand)]
     Secret(SecretCommand),
-    /// Look at past calls
+    /// Show past calls, cancel running ones
     #[command(subcommand)]
     Calls(CallsCommand),
-    /// Add up past calls: how many, how fast, what failed
+    /// Count past calls: how many, how fast, what failed
     Stats(StatsArgs),
-    /// Look at the rules, check them, try them on a call
+    /// List, check and try the rules that allow, ask or deny
     #[command(subcommand)]
     Rules(RulesCommand),
-    /// Look at the settings
+    /// Show and change settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check the files of tools: everything that is wrong, where, why, and what to write instead
+    /// Check tool files: what is wrong, where, and what to write instead
     Check(CheckArgs),
-    /// Explain a tool's standing, an error code, a problem or a field of tools' files
+    /// Explain a tool, a setting, an error or exit code, a field
     Explain(ExplainArgs),
     /// Make a directory for tools of this project, with one that works
     Init(InitArgs),
     /// Write a new tool from a template
     New(NewArgs),
-    /// Edit a tool; what does not check is not saved
+    /// Edit a tool; a version with errors is not saved
     Edit(EditArgs),
-    /// Remove a tool of yours for good
+    /// Delete a tool of yours
     Rm(RmArgs),
-    /// Run the tests of tools, each in a directory that is thrown away
+    /// Run the tests of tools, each in a temporary directory
     Test(TestArgs),
-    /// Check and test tools again whenever their files change
+    /// Check and test tools whenever their files change
     Watch(WatchArgs),
-    /// Look at what the tools of a project would run, and trust them
+    /// Show what the tools of a project would run, and trust them
     Trust(TrustArgs),
     /// Switch tools on again
     Enable(SwitchArgs),
-    /// Switch tools off, for good
+    /// Switch tools off until they are enabled again
     Disable(SwitchArgs),
-    /// Serve everything over HTTP, until Ctrl-C
+    /// Serve tools over HTTP and MCP, until Ctrl-C
     Serve(ServeArgs),
-    /// Serve tools to an MCP client that starts this, on stdin and stdout
+    /// Open the web admin in a browser
+    Ui(UiArgs),
+    /// Serve tools over stdio to the MCP client that starts this
     Mcp(McpArgs),
-    /// Connect Claude, Cursor, VS Code, LM Studio, Codex or Gemini CLI to the tools here
+    /// Connect Claude, Cursor, VS Code, Codex and others to your tools
     Connect(ConnectArgs),
-    /// Make, list and take back tokens for programs that call tools over HTTP
+    /// Manage tokens of programs that call tools over HTTP
     #[command(subcommand)]
     Clients(ClientsCommand),
     /// Use the tools of other MCP servers
     #[command(subcommand)]
     Upstream(UpstreamCommand),
-    /// Run any command behind the wall that tools run behind
+    /// Run any command in the sandbox that tools run in
     Sandbox(SandboxArgs),
-    /// Check this machine, the home and the workspace
+    /// Check this machine, the settings and the workspace
     Doctor(DoctorArgs),
-    /// Print a script that makes a shell complete tools, parameters and values
+    /// Print a completion script for your shell
     Completions(CompletionsArgs),
     /// Write the manual pages
-    #[command(hide = true)]
     Man(ManArgs),
 }
 
@@ -229,6 +223,6 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// The directory to write them to
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    #[arg(long, alias = "output", value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) out: PathBuf,
 }

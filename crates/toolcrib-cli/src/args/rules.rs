@@ -51,10 +51,77 @@ pub(crate) struct RulesTestArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// Print every setting in force and where it comes from
-    Show,
+    /// Print the settings in force and where each comes from
+    #[command(after_help = "\
+Examples:
+  toolcrib config show                  every setting
+  toolcrib config show server           those of the server
+  toolcrib config show --changed        those that differ from the default")]
+    Show {
+        /// A setting, or the first part of several: limits, server
+        #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
+        key: Option<String>,
+        /// Only settings that a file or a variable sets
+        #[arg(long)]
+        changed: bool,
+    },
+    /// Set a setting in config.toml
+    Set(ConfigSetArgs),
+    /// Remove a setting from config.toml, or words from its list
+    Unset(ConfigUnsetArgs),
+    /// Edit config.toml; what is wrong is not saved
+    Edit(ConfigEditArgs),
     /// Print where the settings are read from
     Path,
     /// Print the reference of all settings (docs/config.md)
     Reference,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib config set limits.timeoutMs 5000
+  toolcrib config set allowedHosts --add api.example.com     keeps the hosts that are listed already
+  toolcrib config set disabledTools shell run_code           a list of two
+  toolcrib config set --project limits.timeoutMs 1000        for everyone who works in this project
+
+The value is checked before anything is written; comments and everything else in the file stay. The file
+of a project may only tighten what holds without it. `toolcrib explain KEY` describes a setting.")]
+pub(crate) struct ConfigSetArgs {
+    /// The setting
+    #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
+    pub(crate) key: String,
+    /// Its value; several for a list
+    #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) values: Vec<String>,
+    /// Add to the list instead of replacing it
+    #[arg(long)]
+    pub(crate) add: bool,
+    /// Write .toolcrib/config.toml of the workspace
+    #[arg(long)]
+    pub(crate) project: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib config unset limits.timeoutMs
+  toolcrib config unset allowedHosts api.example.com     takes one host out of the list")]
+pub(crate) struct ConfigUnsetArgs {
+    /// The setting
+    #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
+    pub(crate) key: String,
+    /// Only these words of its list
+    #[arg(value_name = "WORD", allow_hyphen_values = true)]
+    pub(crate) values: Vec<String>,
+    /// Write .toolcrib/config.toml of the workspace
+    #[arg(long)]
+    pub(crate) project: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigEditArgs {
+    /// Edit .toolcrib/config.toml of the workspace
+    #[arg(long)]
+    pub(crate) project: bool,
 }

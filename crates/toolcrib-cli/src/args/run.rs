@@ -23,8 +23,10 @@ Examples:
   toolcrib run read_file path=README.md --dry-run
   toolcrib run shell command='git push' --wait-approval 10m
 
-A call that needs approval asks on the terminal. Without one it is refused at once, unless --yes
-approves it or --wait-approval gives somebody time to answer with `toolcrib approvals`.
+A call that needs approval asks on the terminal. Without a terminal it is refused at once, unless
+--yes approves it or --wait-approval leaves time to answer with `toolcrib approvals`.
+Paths count from the workspace, as for every caller; `.`, `./NAME` and `../NAME` count from the current
+directory.
 Values are read by the tool's schema: numbers and booleans as such, lists as JSON or by repeating
 `name=value`, objects as JSON. Other spellings of a name (startLine, START_LINE) work too.")]
 pub(crate) struct RunArgs {
@@ -80,7 +82,7 @@ Exits with the command's code; 124 when time ran out, 125 when the sandbox could
 128 and the signal when the command was killed. `toolcrib doctor` says which levels this machine
 has, docs/security.md what each protects.")]
 pub(crate) struct SandboxArgs {
-    /// How strong the wall is; a level that cannot be had is an error, never lowered
+    /// Isolation level of the sandbox; a level that is not available is an error, never lowered
     #[arg(long, value_name = "LEVEL", default_value = "process", value_parser = ["none", "process", "container"])]
     pub(crate) isolation: String,
     /// Allow the network (IP only: sockets of the host stay out of reach)
@@ -89,7 +91,7 @@ pub(crate) struct SandboxArgs {
     /// Allow this host and no other, by way of http_proxy and https_proxy; may be repeated
     #[arg(long, value_name = "HOST[:PORT]", value_parser = host, conflicts_with_all = ["network", "proxy"])]
     pub(crate) host: Vec<String>,
-    /// Allow this one address, a proxy of your own, by way of http_proxy and https_proxy
+    /// Allow this one address, your own proxy, by way of http_proxy and https_proxy
     #[arg(long, value_name = "IP:PORT", value_parser = address, conflicts_with = "network")]
     pub(crate) proxy: Option<SocketAddr>,
     /// Also let it read this file or directory

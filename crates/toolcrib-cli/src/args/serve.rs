@@ -8,13 +8,13 @@ use clap::{Args, ValueHint};
 #[command(after_help = "\
 Examples:
   toolcrib serve                            on http://127.0.0.1:7410
-  toolcrib serve --open                     and shows what it can do in a browser
+  toolcrib serve --open                     and opens the web admin in a browser
   toolcrib serve --addr 127.0.0.1:0         on a port that is free
   toolcrib serve --socket ~/crib.sock       on a socket that only you can open
 
-Requests carry `Authorization: Bearer TOKEN`. Yours is in the file `token` of the home and may do
+Requests carry `Authorization: Bearer TOKEN`. Yours is in a file that the first lines name; it may do
 everything; `toolcrib clients add NAME` makes one for a program that may call tools and never approve.
-Calls that ask wait for `toolcrib approvals`, or for whoever answers over HTTP.
+Calls that ask wait for `toolcrib approvals`, or for an answer over HTTP.
 
 MCP clients go to the path /mcp with a token of theirs: `toolcrib connect CLIENT --http`.
 
@@ -28,7 +28,24 @@ pub(crate) struct ServeArgs {
     /// Listen on a socket in the file system; without --addr on nothing else
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) socket: Option<PathBuf>,
-    /// Show the documentation in a browser
+    /// Open the web admin in a browser
     #[arg(long)]
     pub(crate) open: bool,
+    /// Serve the web admin from this directory, for work on it
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) web: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib ui                               open the web admin in a browser
+  toolcrib ui --print                       print the link instead, for a browser of your choice
+
+It uses the server of this home that serves this workspace, or starts one until Ctrl-C. The link signs
+one browser in, once, within ten minutes; the browser stays signed in for 30 days.")]
+pub(crate) struct UiArgs {
+    /// Print the link and open nothing
+    #[arg(long)]
+    pub(crate) print: bool,
 }

@@ -19,7 +19,7 @@ Examples:
 
 The tools of an upstream server are a bundle of its name. They are those you accepted, as they were
 then: one that changes is off until you accept it again. Calls ask, whatever the server says of its
-tools; `--allow TOOL` lets one run without.")]
+tools; `toolcrib upstream allow NAME TOOL` lets one run without.")]
 pub(crate) enum UpstreamCommand {
     /// Connect to a server, show its tools, and add it
     Add(UpstreamAddArgs),
@@ -49,6 +49,12 @@ pub(crate) enum UpstreamCommand {
         #[arg(short, long)]
         yes: bool,
     },
+    /// Let tools of a server run without asking
+    Allow(UpstreamToolsArgs),
+    /// Ask before every call of these tools of a server
+    Ask(UpstreamToolsArgs),
+    /// Refuse every call of these tools of a server
+    Deny(UpstreamToolsArgs),
     /// Log in at a server that wants OAuth, with a browser
     #[command(after_help = "\
 Examples:
@@ -63,7 +69,7 @@ renewed by themselves; they are never printed.")]
         /// Open no browser: print the address only
         #[arg(long)]
         no_browser: bool,
-        /// How long to wait for somebody to log in, in seconds
+        /// How long to wait for someone to log in, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
         wait: u64,
     },
@@ -77,10 +83,27 @@ renewed by themselves; they are never printed.")]
         /// Their names
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
-        /// Nobody is asked anyway; accepted as other verbs accept it
+        /// No one is asked anyway; accepted as other verbs accept it
         #[arg(short, long, hide = true)]
         yes: bool,
     },
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib upstream allow files read_file list_directory
+  toolcrib upstream ask files read_file
+  toolcrib upstream deny files write_file
+
+Rules count as well: what a rule denies stays denied. `toolcrib upstream show NAME` lists the tools and what
+their calls need.")]
+pub(crate) struct UpstreamToolsArgs {
+    /// The server
+    pub(crate) name: String,
+    /// Its tools, as the server names them
+    #[arg(required = true, value_name = "TOOL")]
+    pub(crate) tools: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -91,7 +114,7 @@ Examples:
   toolcrib upstream add tracker --url https://tracker.example.com/mcp
 
 The program runs without a sandbox, as any other program you start, with few variables of yours and
-those of `--env`. It is written into config.toml of the home; the tools are pinned beside it.")]
+those of `--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
 pub(crate) struct UpstreamAddArgs {
     /// What it is to be called: letters, digits and `-`
     pub(crate) name: String,
@@ -138,7 +161,7 @@ What would run is shown first. Keys and passwords in variables and headers are n
 config.toml: they go into the secrets of the home, for that server only. Nothing is started: `toolcrib
 upstream accept NAME` connects, shows the tools and asks. The program's file stays as it is.")]
 pub(crate) struct UpstreamImportArgs {
-    /// A program (claude-desktop, claude-code, cursor, vscode, lm-studio, codex, gemini) or a file
+    /// A program that `toolcrib connect` lists or a file
     #[arg(value_name = "CLIENT|FILE", add = ArgValueCompleter::new(complete::other_clients))]
     pub(crate) from: Option<String>,
     /// Only the server of this name; may be given several times

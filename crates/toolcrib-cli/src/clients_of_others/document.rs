@@ -6,6 +6,8 @@ use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table, TableLike};
 
+use super::yaml;
+
 /// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
@@ -13,6 +15,8 @@ pub(crate) enum Format {
     Json,
     /// TOML.
     Toml,
+    /// YAML.
+    Yaml,
 }
 
 impl Format {
@@ -20,6 +24,7 @@ impl Format {
         match self {
             Format::Json => "JSON",
             Format::Toml => "TOML",
+            Format::Yaml => "YAML",
         }
     }
 }
@@ -27,7 +32,7 @@ impl Format {
 /// The byte order mark some editors of Windows begin a file with.
 const MARK: char = '\u{feff}';
 
-/// What comments and commas are allowed, and nothing that only looks like JSON: who wrote that should be told.
+/// Comments and trailing commas are allowed, but nothing that only looks like JSON: its author should see an error.
 const LENIENT: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -73,6 +78,7 @@ impl Document<'_> {
                     .map(|(name, item)| (name.to_owned(), json_of(item)))
                     .collect())
             }
+            Format::Yaml => yaml::servers(text, self.key),
         }
     }
 
@@ -84,6 +90,7 @@ impl Document<'_> {
                 .parsed(text)
                 .is_ok_and(|(_, servers)| servers.is_some()),
             Format::Toml => parse_toml(text).is_ok_and(|document| document.contains_key(self.key)),
+            Format::Yaml => yaml::has_table(text, self.key),
         }
     }
 
@@ -132,6 +139,7 @@ impl Document<'_> {
                 table.insert(name, Item::Value(inline.into()));
                 Ok(())
             })?,
+            Format::Yaml => yaml::with(text, self.key, name, server)?,
         };
         Ok(format!("{mark}{changed}"))
     }
@@ -167,6 +175,7 @@ impl Document<'_> {
                 }
                 Ok(())
             })?,
+            Format::Yaml => yaml::without(text, self.key, name, and_table)?,
         };
         Ok(format!("{mark}{changed}"))
     }
@@ -183,7 +192,7 @@ impl Document<'_> {
                 let text = serde_json::to_string_pretty(&document);
                 Ok(text.map_err(|error| error.to_string())? + "\n")
             }
-            Format::Toml => Document {
+            Format::Toml | Format::Yaml => Document {
                 text: "",
                 ..self.clone()
             }

@@ -25,7 +25,7 @@ const NEW_MODE: u32 = 0o600;
 /// How often another name is tried where one is taken.
 const MAX_NAMES: u32 = 10_000;
 
-/// What is wrong with a file.
+/// The problem of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct FileProblem {
     pub(crate) message: String,
@@ -45,7 +45,7 @@ pub(crate) struct ClientFile {
     mode: u32,
 }
 
-/// What is done about a directory that is not there.
+/// How a missing directory is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Make,
@@ -123,7 +123,7 @@ impl ClientFile {
     /// The directory that it is in; `None` if it is not there.
     fn directory(&self, missing: Missing) -> Result<Option<OwnedFd>, FileProblem> {
         let Some(parent) = self.target.parent() else {
-            return Err(problem(&self.target, "it is in no directory"));
+            return Err(problem(&self.target, "it has no parent directory"));
         };
         let is_directory = OFlags::DIRECTORY | OFlags::CLOEXEC;
         let Some(project) = &self.project else {
@@ -287,7 +287,7 @@ impl ClientFile {
     fn changed(&self) -> FileProblem {
         FileProblem {
             message: format!(
-                "`{}` was changed by another program meanwhile; nothing was written",
+                "`{}` was changed by another program in the meantime; nothing was written",
                 self.target.display()
             ),
             is_conflict: true,
@@ -368,7 +368,7 @@ fn read_text(file: File) -> Result<(String, u32), String> {
     if known.len() > MAX_BYTES {
         let size = size(known.len());
         return Err(format!(
-            "it has {size}, which is more than settings have (16 MB)"
+            "it has {size}, which is more than settings may have (16 MB)"
         ));
     }
     let mut bytes = Vec::new();

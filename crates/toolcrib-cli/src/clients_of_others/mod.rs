@@ -3,16 +3,17 @@
 //! ```text
 //! mod       which programs there are, where their files are    shape   a server as each of them writes it
 //! document  a file as text that is changed in one place         file    reading and replacing it without losing anything
-//! expand    variables in its values
+//! expand    variables in its values                             yaml    the same for a table in YAML
 //! ```
 //!
 //! `connect` writes with it, `doctor` and `upstream import` read with it. Formats move: what is written here is what the programs' own
-//! documentation said in autumn 2026.
+//! documentation said in autumn 2026. Where each was looked up is said at [`OtherClient`].
 
 mod document;
 mod expand;
 mod file;
 mod shape;
+mod yaml;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,12 @@ pub(crate) use shape::{OtherServer, Way};
 pub(crate) const PROJECT_VARIABLE: &str = "${workspaceFolder}";
 
 /// A program that uses MCP servers.
+///
+/// Sources of the later ones: Zed, zed.dev/docs/ai/mcp (`context_servers` of `settings.json`); Windsurf, docs.windsurf.com, Cascade, MCP
+/// (`serverUrl`, `${env:NAME}`); Cline and Roo Code, their `McpHub` (`streamableHttp`, `streamable-http`; Roo replaces `${env:NAME}` and
+/// `${workspaceFolder}`); opencode, opencode.ai/docs/mcp-servers (`command` is a list, `{env:NAME}`); Goose, its guide to `config.yaml`
+/// (`extensions`); Junie of JetBrains, junie.jetbrains.com/docs (`mcp/mcp.json`; AI Assistant has no file and is given the same JSON in its
+/// settings); Copilot CLI, docs.github.com/copilot (`mcp-config.json`, `tools` is required).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum OtherClient {
     /// Claude Desktop
@@ -43,6 +50,24 @@ pub(crate) enum OtherClient {
     Codex,
     /// Gemini CLI
     Gemini,
+    /// Zed
+    Zed,
+    /// Windsurf
+    Windsurf,
+    /// Cline
+    Cline,
+    /// Roo Code
+    Roo,
+    /// opencode
+    Opencode,
+    /// Goose
+    Goose,
+    /// JetBrains: Junie, and what to paste into AI Assistant
+    Jetbrains,
+    /// GitHub Copilot CLI
+    CopilotCli,
+    /// Any other program that has `mcpServers` in a JSON file; name it with --file
+    Generic,
 }
 
 /// For whom a file holds.
@@ -70,6 +95,9 @@ pub(crate) struct Directories {
     config: Option<PathBuf>,
     codex: Option<PathBuf>,
     claude: Option<PathBuf>,
+    /// Of programs that follow the XDG specification everywhere, on macOS too.
+    xdg: Option<PathBuf>,
+    copilot: Option<PathBuf>,
 }
 
 impl Directories {
@@ -96,6 +124,8 @@ impl Directories {
             config,
             codex: path("CODEX_HOME").or_else(|| Some(home.as_ref()?.join(".codex"))),
             claude: path("CLAUDE_CONFIG_DIR"),
+            xdg: path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config"))),
+            copilot: path("COPILOT_HOME"),
             home,
         }
     }
@@ -103,7 +133,7 @@ impl Directories {
 
 impl OtherClient {
     /// All of them, in the order people see them.
-    pub(crate) const ALL: [OtherClient; 7] = [
+    pub(crate) const ALL: [OtherClient; 16] = [
         OtherClient::ClaudeDesktop,
         OtherClient::ClaudeCode,
         OtherClient::Cursor,
@@ -111,6 +141,15 @@ impl OtherClient {
         OtherClient::LmStudio,
         OtherClient::Codex,
         OtherClient::Gemini,
+        OtherClient::Zed,
+        OtherClient::Windsurf,
+        OtherClient::Cline,
+        OtherClient::Roo,
+        OtherClient::Opencode,
+        OtherClient::Goose,
+        OtherClient::Jetbrains,
+        OtherClient::CopilotCli,
+        OtherClient::Generic,
     ];
 
     /// The word for it on the command line.
@@ -123,6 +162,15 @@ impl OtherClient {
             OtherClient::LmStudio => "lm-studio",
             OtherClient::Codex => "codex",
             OtherClient::Gemini => "gemini",
+            OtherClient::Zed => "zed",
+            OtherClient::Windsurf => "windsurf",
+            OtherClient::Cline => "cline",
+            OtherClient::Roo => "roo",
+            OtherClient::Opencode => "opencode",
+            OtherClient::Goose => "goose",
+            OtherClient::Jetbrains => "jetbrains",
+            OtherClient::CopilotCli => "copilot-cli",
+            OtherClient::Generic => "generic",
         }
     }
 
@@ -136,6 +184,15 @@ impl OtherClient {
             OtherClient::LmStudio => "LM Studio",
             OtherClient::Codex => "Codex",
             OtherClient::Gemini => "Gemini CLI",
+            OtherClient::Zed => "Zed",
+            OtherClient::Windsurf => "Windsurf",
+            OtherClient::Cline => "Cline",
+            OtherClient::Roo => "Roo Code",
+            OtherClient::Opencode => "opencode",
+            OtherClient::Goose => "Goose",
+            OtherClient::Jetbrains => "Junie (JetBrains)",
+            OtherClient::CopilotCli => "Copilot CLI",
+            OtherClient::Generic => "the client",
         }
     }
 
@@ -150,6 +207,7 @@ impl OtherClient {
     pub(crate) fn format(self) -> Format {
         match self {
             OtherClient::Codex => Format::Toml,
+            OtherClient::Goose => Format::Yaml,
             _ => Format::Json,
         }
     }
@@ -159,6 +217,9 @@ impl OtherClient {
         match self {
             OtherClient::VsCode => "servers",
             OtherClient::Codex => "mcp_servers",
+            OtherClient::Zed => "context_servers",
+            OtherClient::Opencode => "mcp",
+            OtherClient::Goose => "extensions",
             _ => "mcpServers",
         }
     }
@@ -166,23 +227,42 @@ impl OtherClient {
     /// Whether it starts servers where the user works. Windows are opened from anywhere, terminals stand in a project.
     pub(crate) fn starts_in_the_project(self) -> bool {
         match self {
-            OtherClient::ClaudeCode | OtherClient::Codex | OtherClient::Gemini => true,
+            OtherClient::ClaudeCode
+            | OtherClient::Codex
+            | OtherClient::Gemini
+            | OtherClient::Opencode
+            | OtherClient::CopilotCli => true,
             OtherClient::ClaudeDesktop
             | OtherClient::Cursor
             | OtherClient::VsCode
-            | OtherClient::LmStudio => false,
+            | OtherClient::LmStudio
+            | OtherClient::Zed
+            | OtherClient::Windsurf
+            | OtherClient::Cline
+            | OtherClient::Roo
+            | OtherClient::Goose
+            | OtherClient::Jetbrains
+            | OtherClient::Generic => false,
         }
     }
 
     /// What stands for the project's directory in its file, where it does not start servers there anyway.
     pub(crate) fn project_variable(self) -> Option<&'static str> {
         match self {
-            OtherClient::Cursor | OtherClient::VsCode => Some(PROJECT_VARIABLE),
+            OtherClient::Cursor | OtherClient::VsCode | OtherClient::Roo => Some(PROJECT_VARIABLE),
             OtherClient::ClaudeCode
             | OtherClient::Codex
             | OtherClient::Gemini
             | OtherClient::ClaudeDesktop
-            | OtherClient::LmStudio => None,
+            | OtherClient::LmStudio
+            | OtherClient::Zed
+            | OtherClient::Windsurf
+            | OtherClient::Cline
+            | OtherClient::Opencode
+            | OtherClient::Goose
+            | OtherClient::Jetbrains
+            | OtherClient::CopilotCli
+            | OtherClient::Generic => None,
         }
     }
 
@@ -196,10 +276,23 @@ impl OtherClient {
             OtherClient::LmStudio => "LM Studio starts it at once; the Program tab shows it",
             OtherClient::Codex => "start Codex again; `/mcp` in it shows the servers",
             OtherClient::Gemini => "start Gemini CLI again; `/mcp` in it shows the servers",
+            OtherClient::Zed => "Zed starts it at once; the settings of the Agent Panel show it",
+            OtherClient::Windsurf => "refresh the MCP servers in Cascade",
+            OtherClient::Cline => "Cline starts it at once; MCP Servers shows it",
+            OtherClient::Roo => "Roo Code starts it at once; MCP Servers shows it",
+            OtherClient::Opencode => "start opencode again; `opencode mcp list` shows the servers",
+            OtherClient::Goose => "start a new session of Goose",
+            OtherClient::Jetbrains => {
+                "Junie reads the file at once; for AI Assistant paste what `--print` prints into Settings, Tools, AI Assistant, MCP"
+            }
+            OtherClient::CopilotCli => {
+                "start Copilot CLI again; `/mcp show` in it shows the servers"
+            }
+            OtherClient::Generic => "start the client again",
         }
     }
 
-    /// Where its file is; `None` where it has none of that scope, or nobody knows the home directory.
+    /// Where its file is; `None` where it has none of that scope, or no one knows the home directory.
     ///
     /// On macOS what is in `~/.config` below is in `~/Library/Application Support`, on Windows in `%APPDATA%`; the others are the same everywhere.
     pub(crate) fn path(
@@ -213,6 +306,8 @@ impl OtherClient {
             config,
             codex,
             claude,
+            xdg,
+            copilot,
         } = directories;
         let (home, config) = (home.as_deref(), config.as_deref());
         match (scope, self) {
@@ -233,7 +328,47 @@ impl OtherClient {
             (Scope::Project, OtherClient::VsCode) => Some(project.join(".vscode/mcp.json")),
             (Scope::Project, OtherClient::Codex) => Some(project.join(".codex/config.toml")),
             (Scope::Project, OtherClient::Gemini) => Some(project.join(".gemini/settings.json")),
-            (Scope::Project, OtherClient::ClaudeDesktop | OtherClient::LmStudio) => None,
+            (Scope::User, OtherClient::Zed) => Some(xdg.as_deref()?.join("zed/settings.json")),
+            (Scope::User, OtherClient::Windsurf) => {
+                Some(home?.join(".codeium/windsurf/mcp_config.json"))
+            }
+            (Scope::User, OtherClient::Cline) => {
+                const NAME: &str = "settings/cline_mcp_settings.json";
+                // Later versions share one directory between their command and their extensions.
+                let shared = home?.join(".cline/data");
+                Some(match shared.is_dir() {
+                    true => shared.join(NAME),
+                    false => config?
+                        .join("Code/User/globalStorage/saoudrizwan.claude-dev")
+                        .join(NAME),
+                })
+            }
+            (Scope::User, OtherClient::Roo) => Some(config?.join(
+                "Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+            )),
+            (Scope::User, OtherClient::Opencode) => {
+                Some(xdg.as_deref()?.join("opencode/opencode.json"))
+            }
+            (Scope::User, OtherClient::Goose) => Some(xdg.as_deref()?.join("goose/config.yaml")),
+            (Scope::User, OtherClient::Jetbrains) => Some(home?.join(".junie/mcp/mcp.json")),
+            (Scope::User, OtherClient::CopilotCli) => Some(match copilot {
+                Some(copilot) => copilot.join("mcp-config.json"),
+                None => home?.join(".copilot/mcp-config.json"),
+            }),
+            (Scope::Project, OtherClient::Roo) => Some(project.join(".roo/mcp.json")),
+            (Scope::Project, OtherClient::Opencode) => Some(project.join("opencode.json")),
+            (Scope::Project, OtherClient::Jetbrains) => Some(project.join(".junie/mcp/mcp.json")),
+            (
+                Scope::Project,
+                OtherClient::ClaudeDesktop
+                | OtherClient::LmStudio
+                | OtherClient::Zed
+                | OtherClient::Windsurf
+                | OtherClient::Cline
+                | OtherClient::Goose
+                | OtherClient::CopilotCli,
+            )
+            | (_, OtherClient::Generic) => None,
         }
     }
 
@@ -270,6 +405,15 @@ mod tests {
                 "/h/.lmstudio/mcp.json",
                 "/h/.codex/config.toml",
                 "/h/.gemini/settings.json",
+                "/h/.config/zed/settings.json",
+                "/h/.codeium/windsurf/mcp_config.json",
+                "/h/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+                "/h/.config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+                "/h/.config/opencode/opencode.json",
+                "/h/.config/goose/config.yaml",
+                "/h/.junie/mcp/mcp.json",
+                "/h/.copilot/mcp-config.json",
+                "-",
             ]
         );
         assert_eq!(
@@ -281,7 +425,16 @@ mod tests {
                 "/p/.vscode/mcp.json",
                 "-",
                 "/p/.codex/config.toml",
-                "/p/.gemini/settings.json"
+                "/p/.gemini/settings.json",
+                "-",
+                "-",
+                "-",
+                "/p/.roo/mcp.json",
+                "/p/opencode.json",
+                "-",
+                "/p/.junie/mcp/mcp.json",
+                "-",
+                "-",
             ]
         );
         let moved = Directories::from(|name| match name {

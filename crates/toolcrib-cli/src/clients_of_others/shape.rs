@@ -38,7 +38,7 @@ pub(crate) struct OtherServer {
 }
 
 impl OtherServer {
-    /// Reads an entry, whoever's it is: the fields say what they mean.
+    /// Reads an entry of any client: the fields say what they mean.
     pub(crate) fn read(name: &str, entry: &Value) -> Self {
         let is_enabled = entry["enabled"] != json!(false) && entry["disabled"] != json!(true);
         let way = way(entry).unwrap_or_else(Way::Unknown);
@@ -49,13 +49,13 @@ impl OtherServer {
         }
     }
 
-    /// Whether it is Toolcrib: a program of that name, or this very one, that is told to speak MCP.
+    /// Whether it is Toolcrib: a program of that name, or this one, with the arguments to speak MCP.
     pub(crate) fn is_toolcrib(&self) -> bool {
         match &self.way {
             Way::Program { command, args, .. } => {
                 let path = std::path::Path::new(command);
                 let is_named = path.file_stem().is_some_and(|stem| stem == "toolcrib");
-                // Somebody may have called it something else.
+                // Someone may have called it something else.
                 let is_this = || std::env::current_exe().is_ok_and(|own| own == path);
                 (is_named || is_this()) && args.iter().any(|word| word == "mcp")
             }
@@ -70,7 +70,7 @@ fn way(entry: &Value) -> Result<Way, String> {
     let text = |key: &str| match fields.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(format!("`{key}` is not a text")),
+        Some(_) => Err(format!("`{key}` is not a string")),
     };
     let kind = text("type")?.unwrap_or_default();
     if matches!(kind.as_str(), "sse" | "ws") {
@@ -78,28 +78,35 @@ fn way(entry: &Value) -> Result<Way, String> {
             "it speaks `{kind}`; only programs and streamable HTTP can be used"
         ));
     }
-    if let Some(command) = text("command")? {
+    let (program, more) = program_and_words(fields)?;
+    if let Some(command) = program {
         if fields.contains_key("envFile") {
             return Err("its variables are in another file (`envFile`)".to_owned());
         }
-        let args = match fields.get("args") {
+        let mut args = more;
+        args.extend(match fields.get("args") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(args)) => {
                 let args = args.iter().map(|word| word.as_str().map(str::to_owned));
-                args.collect::<Option<_>>()
-                    .ok_or("`args` has what is no text")?
+                args.collect::<Option<Vec<String>>>()
+                    .ok_or("`args` has an entry that is not a string")?
             }
             Some(_) => return Err("`args` is not a list".to_owned()),
-        };
+        });
+        let mut env = pairs(fields, "env")?;
+        // opencode and Goose call them otherwise.
+        env.extend(pairs(fields, "environment")?);
+        env.extend(pairs(fields, "envs")?);
         return Ok(Way::Program {
             command,
             args,
-            env: pairs(fields, "env")?,
+            env,
             cwd: text("cwd")?,
         });
     }
     // Gemini CLI means streamable HTTP by `httpUrl`, and the older way by `url` alone.
-    let Some(url) = text("httpUrl")?.or(text("url")?).or(text("serverUrl")?) else {
+    let address = text("httpUrl")?.or(text("url")?);
+    let Some(url) = address.or(text("serverUrl")?).or(text("uri")?) else {
         return Err("it has neither a command nor an address".to_owned());
     };
     let mut headers = pairs(fields, "headers")?;
@@ -114,11 +121,28 @@ fn way(entry: &Value) -> Result<Way, String> {
     })
 }
 
+/// The program to start: `command`, or `cmd` with Goose; opencode has the arguments in the same list.
+fn program_and_words(fields: &Map<String, Value>) -> Result<(Option<String>, Vec<String>), String> {
+    match fields.get("command").or_else(|| fields.get("cmd")) {
+        None | Some(Value::Null) => Ok((None, Vec::new())),
+        Some(Value::String(command)) => Ok((Some(command.clone()), Vec::new())),
+        Some(Value::Array(words)) => {
+            let words = words.iter().map(|word| word.as_str().map(str::to_owned));
+            let words: Option<Vec<String>> = words.collect();
+            let mut words = words
+                .ok_or("`command` has an entry that is not text")?
+                .into_iter();
+            Ok((words.next(), words.collect()))
+        }
+        Some(_) => Err("`command` is not a text".to_owned()),
+    }
+}
+
 fn pairs(fields: &Map<String, Value>, key: &str) -> Result<Vec<(String, String)>, String> {
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) => Ok((name.clone(), text.clone())),
         Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
-        _ => Err(format!("`{key}.{name}` is not a text")),
+        _ => Err(format!("`{key}.{name}` is not a string")),
     };
     match fields.get(key) {
         None | Some(Value::Null) => Ok(Vec::new()),
@@ -130,6 +154,25 @@ fn pairs(fields: &Map<String, Value>, key: &str) -> Result<Vec<(String, String)>
 impl OtherClient {
     /// How this client writes that a program is a server.
     pub(crate) fn program(self, command: &str, args: &[String]) -> Map<String, Value> {
+        let shaped = match self {
+            OtherClient::Opencode => {
+                let words: Vec<&str> = std::iter::once(command)
+                    .chain(args.iter().map(String::as_str))
+                    .collect();
+                json!({"type": "local", "command": words, "enabled": true})
+            }
+            OtherClient::Goose => json!({
+                "name": "toolcrib", "type": "stdio", "cmd": command, "args": args, "envs": {}, "enabled": true,
+                "timeout": 300,
+            }),
+            OtherClient::CopilotCli => {
+                json!({"type": "local", "command": command, "args": args, "tools": ["*"]})
+            }
+            _ => Value::Null,
+        };
+        if let Value::Object(entry) = shaped {
+            return entry;
+        }
         let mut entry = Map::new();
         // The two that ask for it in writing.
         if matches!(self, OtherClient::VsCode | OtherClient::ClaudeCode) {
@@ -149,9 +192,14 @@ impl OtherClient {
                     "its file has programs only; servers with an address are added in its settings",
                 );
             }
-            OtherClient::LmStudio => {
+            OtherClient::LmStudio
+            | OtherClient::Zed
+            | OtherClient::Cline
+            | OtherClient::Goose
+            | OtherClient::Jetbrains
+            | OtherClient::Generic => {
                 return Err(
-                    "it takes no token from a variable, and a token does not belong into its file",
+                    "it takes no token from a variable, and a token does not belong in its file",
                 );
             }
             OtherClient::ClaudeCode => {
@@ -163,6 +211,18 @@ impl OtherClient {
             OtherClient::VsCode => {
                 json!({"type": "http", "url": url, "headers": bearer(format!("${{env:{TOKEN}}}"))})
             }
+            OtherClient::Windsurf => {
+                json!({"serverUrl": url, "headers": bearer(format!("${{env:{TOKEN}}}"))})
+            }
+            OtherClient::Roo => json!({
+                "type": "streamable-http", "url": url, "headers": bearer(format!("${{env:{TOKEN}}}")),
+            }),
+            OtherClient::Opencode => json!({
+                "type": "remote", "url": url, "enabled": true, "headers": bearer(format!("{{env:{TOKEN}}}")),
+            }),
+            OtherClient::CopilotCli => json!({
+                "type": "http", "url": url, "headers": bearer(format!("${{{TOKEN}}}")), "tools": ["*"],
+            }),
             OtherClient::Codex => json!({"url": url, "bearer_token_env_var": TOKEN}),
             OtherClient::Gemini => {
                 json!({"httpUrl": url, "headers": bearer(format!("${{{TOKEN}}}"))})
@@ -170,7 +230,7 @@ impl OtherClient {
         };
         match entry {
             Value::Object(entry) => Ok(entry),
-            _ => Err("it has no shape for it"),
+            _ => Err("its file has no form for it"),
         }
     }
 }
@@ -213,7 +273,8 @@ mod tests {
             (json!({"type": "sse", "url": "http://x"}), "`sse`"),
             (json!({"command": "x", "envFile": ".env"}), "`envFile`"),
             (json!({"command": "x", "args": "y"}), "not a list"),
-            (json!({"command": ["x"]}), "not a text"),
+            (json!({"command": [1]}), "not text"),
+            (json!({"command": {}}), "not a text"),
             (json!({}), "neither"),
             (json!("x"), "not a table"),
         ] {

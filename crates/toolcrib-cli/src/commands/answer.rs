@@ -65,7 +65,7 @@ pub(super) fn answer(args: &AnswerArgs, global: &Global, output: &Output) -> Don
             "" => "a call without a name".to_owned(),
             tool => format!("`{}`", text::visible_line(&text::shorten(tool, 60))),
         };
-        output.say(&output.dim(&format!("{tool} failed ({code}), and the answer says so")));
+        output.say(&output.dim(&format!("{tool} failed ({code}); the answer reports that")));
     }
     tell_of_unasked(&answered.calls, global, output);
     match output.json() {
@@ -78,7 +78,7 @@ pub(super) fn answer(args: &AnswerArgs, global: &Global, output: &Output) -> Don
     })
 }
 
-/// Does work whose calls may ask, with whoever answers; being asked to stop cancels it.
+/// Does work whose calls may ask, with an approver; being asked to stop cancels it.
 pub(super) async fn asking<T>(
     crib: &Arc<Crib>,
     answerer: Answerer,
@@ -145,7 +145,7 @@ fn read(file: Option<&Path>, global: &Global, output: &Output) -> Result<Value, 
         );
     }
     read_strict(&bytes).map_err(|error| {
-        CliError::usage(format!("{source} is not JSON as it should be: {error}")).with_hint(
+        CliError::usage(format!("{source} is not valid JSON: {error}")).with_hint(
             "send the provider's answer as it came; the pieces of a stream are merged first",
         )
     })

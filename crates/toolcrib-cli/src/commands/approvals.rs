@@ -90,7 +90,7 @@ fn answer(
 /// The shortest part of an id that means one.
 const MIN_PART: usize = 4;
 
-/// The whole id of the one request that waits and has this part: what is decided cannot be meant by whoever answers. Any other text
+/// The whole id of the one request that waits and has this part: the person may not have meant the request that is decided. Any other text
 /// stays what it is.
 fn meant(part: &str, pending: &[Queued]) -> String {
     let wanted = part.trim().to_ascii_lowercase();
@@ -134,11 +134,11 @@ fn unanswered(error: ClientError, id: &str, backend: &Backend) -> CliError {
         ),
         409 => (
             ErrorCode::Conflict,
-            format!("`toolcrib approvals show {shown}` shows what became of it"),
+            format!("`toolcrib approvals show {shown}` shows its result"),
         ),
         410 => (
             ErrorCode::ApprovalExpired,
-            format!("`toolcrib approvals show {shown}` shows what became of it"),
+            format!("`toolcrib approvals show {shown}` shows its result"),
         ),
         422 => return bad_edit(cause(*refused), id),
         _ => {
@@ -152,7 +152,7 @@ fn unanswered(error: ClientError, id: &str, backend: &Backend) -> CliError {
 }
 
 /// What to type where an id is none, or not one alone.
-const ALL: &str = "`toolcrib approvals list --all` shows all of them, also what is decided";
+const ALL: &str = "`toolcrib approvals list --all` shows all of them, including decided ones";
 
 fn not_found(id: &str) -> CliError {
     let error = AnswerError::NotFound { id: id.to_owned() };
@@ -166,7 +166,7 @@ fn bad_edit(error: ToolError, id: &str) -> CliError {
         ErrorCode::Conflict => format!("the request stays open: `toolcrib approvals approve {id}`"),
         _ => format!("the request stays open; `toolcrib approvals show {id}` shows its arguments"),
     };
-    // The arguments do not fit, whoever says so; only a rule's refusal is another thing.
+    // The arguments do not fit, whether the server or the crib says so; a rule's refusal is different.
     let does_not_fit = matches!(
         error.code(),
         ErrorCode::InvalidPath | ErrorCode::PermissionDenied
@@ -232,10 +232,10 @@ fn print_list(requests: &[Queued], pending: bool, output: &Output) {
     );
 }
 
-/// Where a request stands, in a word or two.
+/// Where a request is, in a word or two.
 fn standing(queued: &Queued) -> String {
     let answer = queued.answer.as_ref();
-    // What is told about the call beside it is what was asked, not what runs.
+    // The call shown beside it is the one that was asked about, not the one that runs.
     let edited = match answer.is_some_and(|answer| answer.modified_args.is_some()) {
         true => ", edited",
         false => "",
@@ -352,7 +352,7 @@ fn approve(args: &ApproveArgs, backend: &Backend, global: &Global, output: &Outp
     Ok(ExitCode::SUCCESS)
 }
 
-/// Shows what the edited call would do and asks whether that is meant, where there is somebody to ask.
+/// Shows what the edited call would do and asks whether that is meant, where there is someone to ask.
 fn confirmed(plan: &Plan, global: &Global, output: &Output) -> Result<bool, CliError> {
     let asks = !global.no_input && !output.json();
     let terminal = asks

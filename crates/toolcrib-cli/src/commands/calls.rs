@@ -16,7 +16,9 @@ use super::Done;
 use crate::args::{CallsCommand, Global};
 use crate::duration;
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
+use crate::prompt::short;
 use crate::remote;
 use crate::remote::Backend;
 
@@ -48,6 +50,7 @@ pub(super) fn calls(
             list(&listed, output);
         }
         CallsCommand::Show { id } => {
+            let id = &whole_id(id, backend)?;
             let path = format!("/api/calls/{}", Ask::encoded(id));
             let of_log = format!("{path}?record=true");
             let record = backend.wait_raw(backend.client.get_as(&of_log));
@@ -66,6 +69,7 @@ pub(super) fn calls(
             }
         }
         CallsCommand::Cancel { id } => {
+            let id = &running_id(id, backend, global, output);
             let view = match backend.crib() {
                 Some(crib) => cancel(id, crib, global, output)?,
                 None => backend.wait(backend.client.cancel(id))?,
@@ -74,6 +78,99 @@ pub(super) fn calls(
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// How many of the latest calls are looked through for the end of an id.
+const SEARCHED: usize = 5000;
+
+/// An id of our own making as people see it, its last characters; one that a caller chose is shown whole.
+fn shown_id<'a>(id: &'a str, output: &Output) -> &'a str {
+    match output.plain() || !is_own_id(id) {
+        true => id,
+        false => short(id),
+    }
+}
+
+fn is_own_id(id: &str) -> bool {
+    id.len() == 36 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+}
+
+/// Whether a word could be the end of one of our ids.
+fn is_end_of_id(word: &str) -> bool {
+    (4..36).contains(&word.len())
+        && word
+            .chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, 'a'..='f' | '-'))
+}
+
+/// The whole id for what was typed: `last`, the end of an id, or an id.
+fn whole_id(word: &str, backend: &Backend) -> Result<String, CliError> {
+    let is_last = word == "last";
+    if !is_last && !is_end_of_id(word) {
+        return Ok(word.to_owned());
+    }
+    let (mut next, mut found, mut seen) = ("/api/calls?pageSize=500".to_owned(), Vec::new(), 0);
+    while seen < SEARCHED {
+        let page: CallPage = backend.get_as(&next)?;
+        let ids = page.calls.iter().filter_map(|row| row["callId"].as_str());
+        let ids: Vec<&str> = ids.collect();
+        if is_last && let Some(newest) = ids.first() {
+            return Ok((*newest).to_owned());
+        }
+        seen += ids.len();
+        if ids.contains(&word) {
+            return Ok(word.to_owned());
+        }
+        found.extend(
+            ids.iter()
+                .filter(|id| id.ends_with(word))
+                .map(|id| (*id).to_owned()),
+        );
+        match page.next_page_token {
+            Some(token) => {
+                next = format!("/api/calls?pageSize=500&pageToken={}", Ask::encoded(&token));
+            }
+            None => break,
+        }
+    }
+    found.dedup();
+    match found.as_slice() {
+        [] if is_last => {
+            Err(ToolError::new(ErrorCode::CallNotFound, "there is no call on record yet").into())
+        }
+        // It may be a short id that a caller chose.
+        [] => Ok(word.to_owned()),
+        [one] => Ok(one.clone()),
+        several => {
+            let several: Vec<&str> = several.iter().map(String::as_str).collect();
+            let message = format!(
+                "`{word}` ends the ids of several calls: {}",
+                text::or_list(&several[..several.len().min(3)])
+            );
+            Err(CliError::usage(message).with_hint("type more of the id"))
+        }
+    }
+}
+
+/// The whole id of a call that runs, for the end of it; else what was typed.
+fn running_id(word: &str, backend: &Backend, global: &Global, output: &Output) -> String {
+    if !is_end_of_id(word) {
+        return word.to_owned();
+    }
+    let rows = match backend.crib() {
+        Some(crib) => remote::running_calls(crib, global, output),
+        None => backend
+            .get_as("/api/calls?pageSize=500")
+            .map_or_else(|_| Vec::new(), |page: CallPage| page.calls),
+    };
+    let running = rows.iter().filter_map(Running::of);
+    let mut ids = running
+        .map(|call| call.call_id)
+        .filter(|id| id.ends_with(word));
+    match (ids.next(), ids.next()) {
+        (Some(id), None) => id,
+        _ => word.to_owned(),
+    }
 }
 
 /// A page of calls.
@@ -118,7 +215,7 @@ fn latest(
         }
     }
     if unreadable > 0 {
-        let line = format!("{unreadable} damaged lines were passed over");
+        let line = format!("skipped {unreadable} damaged lines");
         output.say(&output.dim(&line));
     }
     Ok(listed)
@@ -144,7 +241,7 @@ struct Running {
 }
 
 impl Running {
-    /// By what a server says; `None` if that is no call that runs.
+    /// As a server reports it; `None` if the call does not run.
     fn of(row: &Value) -> Option<Self> {
         let text = |key: &str| Some(row.get(key)?.as_str()?.to_owned());
         Some(Running {
@@ -198,8 +295,8 @@ fn cancelled(view: &Value, output: &Output) {
     let id = text::visible(text("callId")).into_owned();
     match (text("status"), text("code")) {
         ("done", "CANCELLED") => output.say(&format!("call {id} is cancelled")),
-        ("done", _) => output.say(&format!("call {id} was over first")),
-        _ => output.say(&format!("call {id} is told to stop")),
+        ("done", _) => output.say(&format!("call {id} had ended already")),
+        _ => output.say(&format!("asked call {id} to stop")),
     }
 }
 
@@ -219,23 +316,31 @@ fn list(records: &[Listed], output: &Output) {
                 let since = Timestamp::now().duration_since(call.start_time);
                 let since = Duration::try_from(since).unwrap_or_default();
                 vec![
-                    call.start_time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+                    time_of(call.start_time, output),
                     call.tool.clone(),
                     call.status.clone(),
                     duration::measured(since.as_secs_f64() * 1000.0),
-                    call.call_id.clone(),
+                    shown_id(&call.call_id, output).to_owned(),
                 ]
             }
             Listed::Over(record) => vec![
-                record.start_time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+                time_of(record.start_time, output),
                 tool_of(record, output),
                 record.code.map_or("ok", ErrorCode::as_str).to_owned(),
                 duration::measured(record.duration_ms),
-                record.call_id.to_string(),
+                shown_id(record.call_id.as_str(), output).to_owned(),
             ],
         })
         .collect();
-    output.table(&["TIME (UTC)", "TOOL", "RESULT", "TOOK", "CALL"], &rows);
+    output.table(&["TIME", "TOOL", "RESULT", "TOOK", "CALL"], &rows);
+}
+
+/// When a call began. Programs get UTC: their rows have no heading that could say which zone it is.
+fn time_of(time: Timestamp, output: &Output) -> String {
+    match output.plain() {
+        true => time.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        false => local_time::second(time),
+    }
 }
 
 /// Which tool it was. Of a stored one people want to know the bundle and the version; programs have them in the JSON.
@@ -273,7 +378,10 @@ fn show(record: &CallRecord, output: &Output) {
         visible(&origin)
     ));
     output.line(&format!("result    {}", visible(&result)));
-    output.line(&format!("started   {}", record.start_time));
+    output.line(&format!(
+        "started   {}",
+        local_time::second(record.start_time)
+    ));
     output.line(&format!(
         "took      {}: {} waiting, {} running",
         duration::measured(record.duration_ms),
@@ -331,5 +439,8 @@ fn show_view(view: &Value, output: &Output) {
         },
     };
     output.line(&format!("result    {result}"));
-    output.line(&format!("started   {}", visible("startTime")));
+    output.line(&format!(
+        "started   {}",
+        local_time::of_text(&visible("startTime"))
+    ));
 }

@@ -14,6 +14,7 @@ use toolcrib::answer::AnswerOptions;
 use toolcrib::chat::{
     Chat, ChatError, ChatEvent, ChatOptions, Ending, Endpoint, Transcript, TurnReport, Turns,
 };
+use toolcrib::config::ChatSettings;
 use toolcrib::crib::{Offer, OfferBounds};
 use toolcrib::registry::Availability;
 use toolcrib::secret::SecretName;
@@ -70,7 +71,7 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
     }
     for dropped in &chat.definitions().dropped {
         let (tool, reason) = (&dropped.tool, &dropped.reason);
-        output.say(&output.dim(&format!("`{tool}` is not on offer: {reason}")));
+        output.say(&output.dim(&format!("`{tool}` is not offered: {reason}")));
     }
     let transcript = match (&args.continue_from, earlier) {
         (Some(file), Some(earlier)) => {
@@ -291,7 +292,7 @@ fn first_prompt(args: &ChatArgs, global: &Global) -> Result<Option<String>, CliE
     }
     if std::io::stdin().is_terminal() {
         if global.no_input {
-            let problem = "`--no-input` forbids asking for a prompt; give one as an argument";
+            let problem = "no one was asked for a prompt, because `--no-input` is set; give one as an argument";
             return Err(CliError::usage(problem));
         }
         if global.json {
@@ -345,7 +346,18 @@ fn endpoint(
     crib: &Crib,
     output: &Output,
 ) -> Result<Endpoint, CliError> {
-    let format: Option<ReplyFormat> = args.provider.as_deref().and_then(|word| word.parse().ok());
+    let given: Option<ReplyFormat> = args.provider.as_deref().and_then(|word| word.parse().ok());
+    // A conversation that goes on stays where it was.
+    let settings = match earlier {
+        Some(_) => ChatSettings::default(),
+        None => crib.config().chat(),
+    };
+    let format = given.or(settings.provider);
+    // The settings belong to the provider that is set.
+    let settings = match settings.provider == format {
+        true => settings,
+        false => ChatSettings::default(),
+    };
     let format = match (format, earlier) {
         (Some(format), Some(earlier)) if format != earlier.format => {
             return Err(CliError::usage(format!(
@@ -355,12 +367,23 @@ fn endpoint(
         }
         (Some(format), _) => format,
         (None, Some(earlier)) => earlier.format,
-        (None, None) => return Err(CliError::usage("`--provider` says who serves the model")),
+        (None, None) => {
+            return Err(CliError::usage(
+                "no provider: the provider of the model?",
+            ).with_hint(
+                "name one with --provider, or once for all: `toolcrib config set chat.provider anthropic`",
+            ));
+        }
     };
     let model = args.model.clone();
     let model = model.or_else(|| earlier.map(|earlier| earlier.model.clone()));
+    let Some(model) = model.or(settings.model) else {
+        return Err(CliError::usage("no model: which one?").with_hint(
+            "name one with --model, or once for all: `toolcrib config set chat.model NAME`",
+        ));
+    };
     // Only what is typed is a permission: a transcript may be anybody's.
-    let base = args.base_url.as_deref();
+    let base = args.base_url.as_deref().or(settings.base_url.as_deref());
     if let (None, Some(before)) = (
         base,
         earlier.and_then(|earlier| earlier.base_url.as_deref()),
@@ -376,11 +399,12 @@ fn endpoint(
         ));
     }
     let made = |key| {
-        let model = model.clone().unwrap_or_default();
+        let model = model.clone();
         Endpoint::new(format, base, model, key).map_err(|error| CliError::usage(error.to_string()))
     };
     let unlocked = made(None)?;
-    match key(args, format, &unlocked, crib, output)? {
+    let key_at = args.key.as_deref().or(settings.key.as_deref());
+    match key(key_at, format, &unlocked, crib, output)? {
         Some(key) => {
             // Nothing that a tool, the model or the server repeats of it is shown or written.
             crib.secrets().always_mask(&key);
@@ -391,7 +415,7 @@ fn endpoint(
 }
 
 fn key(
-    args: &ChatArgs,
+    word: Option<&str>,
     format: ReplyFormat,
     endpoint: &Endpoint,
     crib: &Crib,
@@ -401,18 +425,25 @@ fn key(
         let value = std::env::var(name).ok().filter(|value| !value.is_empty());
         value.map(|value| Secret::new(value.trim()))
     };
-    let Some(word) = &args.key else {
+    let Some(word) = word else {
         let Some(name) = Endpoint::key_variable(format) else {
             return Ok(None);
         };
         let key = variable(name);
-        // It is the provider's: nobody else gets it unasked.
+        // It is the provider's: no one else gets it unasked.
         if key.is_some() && !endpoint.is_providers_own() {
             output.say(&output.dim(&format!(
                 "`{name}` is not sent to {}, which is not the provider's own; `--key env:{name}` sends it",
                 endpoint.target()
             )));
             return Ok(None);
+        }
+        if key.is_none() && endpoint.is_providers_own() {
+            let error = CliError::usage(format!("no key: the variable `{name}` is not set"));
+            let host = endpoint.target().entry();
+            return Err(error.with_hint(format!(
+                "set it; or keep the key with `toolcrib secret set {name} --host {host}` and pass `--key secret:{name}`"
+            )));
         }
         return Ok(key);
     };

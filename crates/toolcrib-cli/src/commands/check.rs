@@ -186,7 +186,7 @@ struct Checked {
     problems: Vec<Problem>,
     /// What was put right.
     fixed: Vec<Problem>,
-    /// What models are told of it, if it is a tool of the store.
+    /// The part that models see, if it is a tool of the store.
     stored: Option<Arc<ToolSpec>>,
     /// The tool's name for models, as a server says it.
     answered: Option<String>,
@@ -203,6 +203,7 @@ impl Checked {
         if let Some(kind) = odd {
             problems.insert(0, odd_name(&stem, kind));
         }
+        problems.splice(0..0, path.as_deref().and_then(double));
         Checked {
             path,
             shown,
@@ -335,6 +336,19 @@ fn odd_name(stem: &str, kind: FileKind) -> Problem {
     whole(code, Severity::Warning, message, Some(help))
 }
 
+/// A `.yml` file beside one of the same name in `.yaml`: no one can say which of them is the tool.
+fn double(path: &Path) -> Option<Problem> {
+    let yaml = name_of(path).and_then(source::yaml_of)?;
+    let beside = path.with_file_name(&yaml);
+    beside.symlink_metadata().ok()?;
+    let message = format!(
+        "the file is not loaded: `{}` is beside it",
+        text::shorten(&yaml, 100)
+    );
+    let help = "remove or rename one of them".to_owned();
+    Some(whole("yml-extension", Severity::Error, message, Some(help)))
+}
+
 /// The files of every scope, with what is wrong between them.
 fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError> {
     let crib = open_quietly(global, output)?;
@@ -384,10 +398,10 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
     for directory in tool_directories(&crib) {
         for path in names(&directory).unwrap_or_default() {
             let odd = name_of(&path).and_then(FileKind::misnamed);
-            if let Some((kind, _)) = odd {
+            let odd = odd.map(|(kind, _)| odd_name(&stem(&path), kind));
+            if let Some(problem) = odd.or_else(|| double(&path)) {
                 let shown = tool_file::shown(&path, &crib);
-                let stem = stem(&path);
-                files.push(Checked::broken(path, shown, vec![odd_name(&stem, kind)]));
+                files.push(Checked::broken(path, shown, vec![problem]));
             }
         }
     }
@@ -543,7 +557,7 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
         return Ok(());
     };
     tool_file::write(path, text, Overwrite::Yes)?;
-    // What is wrong with the file as a whole stays so.
+    // Problems of the file as a whole remain.
     let mut problems: Vec<Problem> = file.problems.drain(..).filter(is_whole).collect();
     problems.extend(fixed.reading.problems);
     file.problems = problems;
@@ -594,7 +608,7 @@ fn add_links(files: &mut [Checked], global: &Global) {
 
 /// Adds what a provider's format cannot say about the tools.
 fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
-    // Aliases are published with what their base takes. Without a crib only they cannot be told.
+    // Aliases are published with what their base takes. Without a crib, only they are not known.
     let crib = super::options(global).open().ok();
     let lookup = |name: &str| {
         let entry = crib.as_ref()?.registry().find(name).ok()?;
@@ -624,8 +638,8 @@ fn add_losses(files: &mut [Checked], provider: Provider, global: &Global) {
                     .into_iter()
                     .filter(|loss| loss.pointer != "/additionalProperties");
                 let losses = losses.map(|loss| match loss.pointer.as_str() {
-                    "" => format!("{name} is not told: {}", loss.reason),
-                    pointer => format!("{name} is not told, at `{pointer}`: {}", loss.reason),
+                    "" => format!("{name} is not sent: {}", loss.reason),
+                    pointer => format!("{name} is not sent, at `{pointer}`: {}", loss.reason),
                 });
                 ("provider-loss", Severity::Warning, losses.collect())
             }
@@ -701,12 +715,10 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
         ),
     });
     if files.iter().any(|file| !file.fixed.is_empty()) {
-        output.say(
-            &output.dim("a trusted file that was changed is to be trusted anew: `toolcrib trust`"),
-        );
+        output.say(&output.dim("changed files must be trusted again: `toolcrib trust`"));
     }
     if fixable > 0 {
-        output.say(&output.dim("`toolcrib check --fix` puts right what is certain"));
+        output.say(&output.dim("`toolcrib check --fix` fixes what can be fixed safely"));
     }
     if errors + warnings > 0 {
         output.say(&output.dim("`toolcrib explain CODE` says more about a problem"));

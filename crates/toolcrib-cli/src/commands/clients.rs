@@ -34,7 +34,7 @@ impl From<ClientsError> for CliError {
             ClientsError::Name(_) => None,
             ClientsError::Exists(name) => Some(format!("`toolcrib clients rm {name}` removes it")),
             ClientsError::Unknown(_) | ClientsError::TooMany => {
-                Some("`toolcrib clients list` shows those there are".to_owned())
+                Some("`toolcrib clients list` lists them".to_owned())
             }
             ClientsError::Damaged(_) | ClientsError::Storage(_) | ClientsError::Random(_) => {
                 Some("`toolcrib doctor` says where the files are".to_owned())
@@ -68,7 +68,7 @@ fn add(name: &str, elicitation: bool, backend: &Backend, output: &Output) -> Res
                     .iter()
                     .any(|one| one.name == name) =>
             {
-                "`toolcrib clients list` shows those there are".to_owned()
+                "`toolcrib clients list` lists them".to_owned()
             }
             Some(ErrorCode::Conflict) => format!("`toolcrib clients rm {name}` removes it"),
             Some(ErrorCode::StorageError) => {
@@ -84,7 +84,7 @@ fn add(name: &str, elicitation: bool, backend: &Backend, output: &Output) -> Res
     }
     output.line(&made.token);
     output.say(&format!(
-        "this is the token of `{name}`, told this once: send it as `Authorization: Bearer TOKEN`; `toolcrib clients rm {name}` takes it back"
+        "token for `{name}` (shown once): send it as `Authorization: Bearer TOKEN`; `toolcrib clients rm {name}` takes it back"
     ));
     Ok(())
 }
@@ -144,7 +144,7 @@ fn no_such(name: &str, known: &[Client]) -> CliError {
     let near = text::nearest(name, known.iter().map(|client| client.name.as_str()));
     let hint = match near.as_slice() {
         [] if known.is_empty() => "there are no clients".to_owned(),
-        [] => "`toolcrib clients list` shows those there are".to_owned(),
+        [] => "`toolcrib clients list` lists them".to_owned(),
         near => format!("did you mean `{}`?", near.join("`, `")),
     };
     CliError::from(ClientsError::Unknown(name.to_owned())).with_hint(hint)

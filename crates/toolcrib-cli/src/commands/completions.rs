@@ -6,8 +6,7 @@ use clap_complete::env::Shells;
 use toolcrib::{ErrorCode, ToolError};
 
 use super::Done;
-use crate::args::{CompletionsArgs, ManArgs};
-use crate::complete;
+use crate::args::{CompletionsArgs, ManArgs, manual};
 use crate::failure::CliError;
 use crate::output::Output;
 
@@ -38,7 +37,7 @@ pub(super) fn man(args: &ManArgs, output: &Output) -> Done {
         CliError::from(ToolError::new(ErrorCode::StorageError, message))
     };
     std::fs::create_dir_all(&args.out).map_err(failed)?;
-    clap_mangen::generate_to(complete::command(), &args.out).map_err(failed)?;
+    clap_mangen::generate_to(manual(), &args.out).map_err(failed)?;
     output.say(&format!("wrote the manual pages to {}", args.out.display()));
     Ok(ExitCode::SUCCESS)
 }

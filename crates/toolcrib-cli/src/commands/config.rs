@@ -1,9 +1,13 @@
-//! `toolcrib config`: the settings in force and where they come from.
+//! `toolcrib config`: the settings in force, where they come from, and changing them.
 
+mod change;
+
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::config::{Config, Origin, SETTINGS, Surroundings, reference};
+use toolcrib::config::{Config, Origin, SETTINGS, Setting, Surroundings, reference};
+use toolcrib::model::text;
 
 use super::{Done, open};
 use crate::args::{ConfigCommand, Global};
@@ -12,7 +16,17 @@ use crate::output::Output;
 
 pub(super) fn config(command: &ConfigCommand, global: &Global, output: &Output) -> Done {
     match command {
-        ConfigCommand::Show => show(open(global, output)?.config(), output),
+        ConfigCommand::Show { key, changed } => {
+            show(
+                key.as_deref(),
+                *changed,
+                open(global, output)?.config(),
+                output,
+            )?;
+        }
+        ConfigCommand::Set(args) => return change::set(args, global, output),
+        ConfigCommand::Unset(args) => return change::unset(args, global, output),
+        ConfigCommand::Edit(args) => return change::edit(args, global, output),
         // Works when the settings are broken: that is when it is needed.
         ConfigCommand::Path => path(global, output)?,
         ConfigCommand::Reference if output.json() => output.document(&settings()),
@@ -21,26 +35,57 @@ pub(super) fn config(command: &ConfigCommand, global: &Global, output: &Output) 
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(config: &Config, output: &Output) {
+/// Prints settings: all of them, those whose key begins so, or those that differ from the default.
+fn show(
+    key: Option<&str>,
+    changed: bool,
+    config: &Config,
+    output: &Output,
+) -> Result<(), CliError> {
+    let is_asked = |setting: &Setting| {
+        key.is_none_or(|key| {
+            let rest = setting.key.strip_prefix(key.trim_end_matches('.'));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    let entries: Vec<(&Setting, &Value, Origin)> = config
+        .entries()
+        .filter(|(setting, _, origin)| {
+            is_asked(setting) && (!changed || *origin != Origin::Default)
+        })
+        .collect();
+    if let (Some(key), true) = (key, entries.is_empty() && !changed) {
+        let keys = SETTINGS.iter().map(|setting| setting.key);
+        let hint = match text::nearest(key, keys).as_slice() {
+            [] => "`toolcrib config show` lists the settings".to_owned(),
+            near => format!("did you mean {}?", text::or_list(near)),
+        };
+        let key = text::visible(key).into_owned();
+        return Err(CliError::usage(format!("unknown setting `{key}`")).with_hint(hint));
+    }
     if output.json() {
-        let rows: Vec<Value> = config
-            .entries()
+        let rows: Vec<Value> = entries
+            .iter()
             .map(|(setting, value, origin)| {
                 json!({"key": setting.key, "value": value, "origin": origin, "variable": setting.variable()})
             })
             .collect();
         output.document(&rows);
-        return;
+        return Ok(());
     }
-    let rows: Vec<Vec<String>> = config
-        .entries()
+    if entries.is_empty() && !output.plain() {
+        output.say("every setting has its default; `toolcrib config set KEY VALUE` changes one");
+        return Ok(());
+    }
+    let rows: Vec<Vec<String>> = entries
+        .iter()
         .map(|(setting, value, origin)| {
             let value = if value.is_null() {
                 "unset".to_owned()
             } else {
                 value.to_string()
             };
-            let origin = match origin {
+            let origin = match *origin {
                 Origin::Environment => setting.variable(),
                 other => other.to_string(),
             };
@@ -48,6 +93,20 @@ fn show(config: &Config, output: &Output) {
         })
         .collect();
     output.table(&["KEY", "VALUE", "FROM"], &rows);
+    Ok(())
+}
+
+/// The workspace, and where its file of settings is.
+fn file_of_project(
+    config: &Config,
+    surroundings: &Surroundings,
+    global: &Global,
+) -> Result<(PathBuf, PathBuf), CliError> {
+    let workspace = surroundings
+        .find_workspace(global.workspace.as_deref(), Some(config))
+        .map_err(|error| CliError::usage(error.to_string()))?;
+    let file = workspace.join(".toolcrib/config.toml");
+    Ok((workspace, file))
 }
 
 fn path(global: &Global, output: &Output) -> Result<(), CliError> {

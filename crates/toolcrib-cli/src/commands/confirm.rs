@@ -7,7 +7,7 @@ use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::{Line, Terminal, Wake};
 
-/// What a "no" comes to. Who said it needs no advice about it.
+/// What a "no" comes to. A user who set it needs no advice about it.
 pub(super) fn declined(message: &str) -> CliError {
     CliError::from(ToolError::new(ErrorCode::ApprovalDenied, message)).with_hint("you said no")
 }
@@ -22,7 +22,7 @@ pub(super) fn confirmed(
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
     let Some(terminal) = terminal else {
-        let message = "there is nobody to confirm it";
+        let message = "there is no one to confirm it";
         return Err(
             CliError::from(ToolError::new(ErrorCode::ApprovalUnavailable, message))
                 .with_hint("pass `--yes` to do it without asking"),

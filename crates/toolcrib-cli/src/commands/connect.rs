@@ -3,7 +3,7 @@
 //! Their files are theirs: the change is shown before it is made, a copy is kept, and nothing but our entry is touched.
 
 mod entry;
-mod found;
+mod installed;
 mod records;
 mod undo;
 
@@ -22,13 +22,13 @@ use crate::clients_of_others::{
 };
 use crate::failure::CliError;
 use crate::output::Output;
-pub(super) use found::{Connected, connected};
+pub(super) use installed::{Connected, connected};
 use records::{Record, Records};
 
 pub(super) fn connect(args: &ConnectArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
     let Some(client) = args.target else {
-        return found::list(&crib, output);
+        return installed::list(&crib, output);
     };
     check_name(&args.name)?;
     let place = place(client, args, &crib)?;
@@ -55,12 +55,21 @@ pub(super) fn connect(args: &ConnectArgs, global: &Global, output: &Output) -> D
         ));
         return Ok(ExitCode::SUCCESS);
     }
-    file.may_be_replaced().map_err(refused)?;
+    if !args.dry_run {
+        file.may_be_replaced().map_err(refused)?;
+    }
     let text = document
         .with(&args.name, &entry)
         .map_err(|why| damaged(&place, &why))?;
     say_link(&place, &file, output);
     let diff = show(&place, file.text(), &text, output);
+    if args.dry_run {
+        if output.json() {
+            output.document(&json!({"client": client.word(), "file": place, "name": args.name, "changed": false, "diff": diff}));
+        }
+        output.say("nothing was written: --dry-run");
+        return Ok(ExitCode::SUCCESS);
+    }
     let question = match known {
         Some(_) => format!("replace `{}` in this file? [y/n] ", args.name),
         None => "write this? [y/n] ".to_owned(),
@@ -101,11 +110,22 @@ pub(super) fn connect(args: &ConnectArgs, global: &Global, output: &Output) -> D
     if args.http.is_some() {
         output.say("the client needs a token in the variable TOOLCRIB_TOKEN: `toolcrib clients add NAME` prints one");
     }
+    // `doctor` looks where the clients have their files.
+    let tried = match args.file {
+        Some(_) => "",
+        None => "`toolcrib doctor` tries it, ",
+    };
     output.say(&format!(
-        "{}; `toolcrib doctor` tries it, `toolcrib connect {}{} --undo` takes it out",
+        "{}; {tried}`toolcrib connect {}{}{} --undo` takes it out",
         client.next_step(),
         client.word(),
         if args.project { " --project" } else { "" },
+        args.file.as_ref().map_or(String::new(), |file| {
+            format!(
+                " --file {}",
+                super::run::quoted(&file.display().to_string())
+            )
+        }),
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -130,18 +150,28 @@ fn place(client: OtherClient, args: &ConnectArgs, crib: &Crib) -> Result<PathBuf
     };
     let project = match (scope, crib.workspace_path()) {
         (Scope::Project, None) => {
-            return Err(CliError::usage("this is no project")
+            return Err(CliError::usage("this is not a project")
                 .with_hint("go to the project's directory, or name it with --workspace"));
         }
         (_, project) => project.map(PathBuf::from).unwrap_or_default(),
     };
+    if let Some(file) = &args.file {
+        return std::path::absolute(file)
+            .map_err(|error| CliError::usage(format!("`{}`: {error}", file.display())));
+    }
+    if client == OtherClient::Generic {
+        // A snippet to paste needs no file.
+        return match args.print {
+            true => Ok(PathBuf::from("the client's file")),
+            false => Err(CliError::usage("`generic` needs the client's file")
+                .with_hint("name it with --file FILE, or print what to paste with --print")),
+        };
+    }
     let path = client.path(scope, &project, &Directories::of_process());
     path.ok_or_else(|| match scope {
         Scope::Project => CliError::usage(format!("{} has no file for a project", client.title()))
             .with_hint("leave --project out"),
-        Scope::User => {
-            CliError::usage("nobody says where your home directory is").with_hint("set HOME")
-        }
+        Scope::User => CliError::usage("cannot find your home directory: HOME is not set"),
     })
 }
 
@@ -190,7 +220,7 @@ fn print(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is written is what a link leads to.
+/// The target of a link is written.
 fn say_link(place: &Path, file: &ClientFile, output: &Output) {
     let is_link = place
         .symlink_metadata()

@@ -1,4 +1,4 @@
-//! `toolcrib doctor`: is everything in order, and if not, what to do?
+//! `toolcrib doctor`: does everything work, and if not, what to do?
 
 mod clients;
 mod store;
@@ -79,7 +79,7 @@ pub(super) fn doctor(args: &DoctorArgs, global: &Global, output: &Output) -> Don
             look(&crib, &mut findings);
         }
         Err(error) => {
-            let fix = "mend it, then run `toolcrib doctor` again; `toolcrib config path` says where the settings are";
+            let fix = "fix it, then run `toolcrib doctor` again; `toolcrib config path` shows where the settings are";
             findings.push(Finding::broken("settings", error.to_string(), fix));
         }
     }
@@ -116,11 +116,11 @@ fn upstreams(crib: &Crib, findings: &mut Vec<Finding>) {
 
 fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     findings.push(match crib.setting_warnings().as_slice() {
-        [] => Finding::ok("settings", "every value is in order"),
+        [] => Finding::ok("settings", "every value is valid"),
         warnings => Finding::warning(
             "settings",
             warnings.join("; "),
-            "mend the names; `toolcrib config show` says where they come from",
+            "fix the names; `toolcrib config show` says where they come from",
         ),
     });
     findings.push(home(crib.home()));
@@ -128,7 +128,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     findings.push(Finding::ok(
         "servers",
         match crate::remote::running_on(crib.home()).as_slice() {
-            [] => "none runs on this home".to_owned(),
+            [] => "none is running for this home".to_owned(),
             running => running.join("; "),
         },
     ));
@@ -152,7 +152,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
         findings.push(if workspace.uses_openat2() {
             Finding::ok("paths", "the kernel keeps paths inside the workspace (openat2)")
         } else {
-            let message = "openat2 is not to be had here; paths are resolved step by step, which is as safe and slower";
+            let message = "openat2 is not available; paths are resolved step by step, which is as safe but slower";
             Finding::warning("paths", message, "use Linux 5.6 or newer, and a seccomp profile that allows openat2")
         });
     }
@@ -161,7 +161,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     let unusable: Vec<String> = entries
         .iter()
         .filter_map(|entry| {
-            let schema = entry.spec().input_schema.compile().err();
+            let schema = entry.spec().input_schema.usable().err();
             schema.map(|error| format!("{}: {error}", entry.spec().name))
         })
         .collect();
@@ -175,7 +175,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
             ),
         )
     } else {
-        Finding::broken("tools", unusable.join("; "), "mend the schemas named")
+        Finding::broken("tools", unusable.join("; "), "fix the schemas named")
     });
     tool_files(crib, findings);
     store::look(crib, findings);
@@ -215,7 +215,7 @@ fn tool_files(crib: &Crib, findings: &mut Vec<Finding>) {
     };
     let count = report.files.len();
     findings.push(if report.files.iter().any(|file| is_broken(&file)) {
-        let fix = "`toolcrib check` says everything that is wrong with a file";
+        let fix = "`toolcrib check` reports every problem of a file";
         Finding::broken("tool files", problems.join("; "), fix)
     } else if !problems.is_empty() {
         let fix = "`toolcrib explain TOOL` says who has a name";
@@ -230,7 +230,7 @@ fn sandbox(findings: &mut Vec<Finding>) {
     let sandbox = match Sandbox::new() {
         Ok(sandbox) => sandbox,
         Err(error) => {
-            let fix = "commands can only run with isolation `none` until this is mended";
+            let fix = "commands can only run with isolation `none` until this is fixed";
             return findings.push(Finding::broken("sandbox", error.to_string(), fix));
         }
     };
@@ -242,7 +242,7 @@ fn sandbox(findings: &mut Vec<Finding>) {
         findings.push(match support.level(level) {
             Err(missing) => {
                 let message = format!(
-                    "isolation `{level}` cannot be had: {}: {}",
+                    "isolation `{level}` is not available: {}: {}",
                     missing.layer, missing.reason
                 );
                 Finding::warning(check, message, missing.fix)
@@ -351,14 +351,17 @@ fn call_log(crib: &Crib) -> Finding {
         Ok(found) if found.unreadable == 0 => match found.records.first() {
             Some(record) => Finding::ok(
                 "call log",
-                format!("the last call was at {}", record.start_time),
+                format!(
+                    "the last call was at {}",
+                    crate::local_time::second(record.start_time)
+                ),
             ),
             None => Finding::ok("call log", "empty"),
         },
         Ok(found) => Finding::warning(
             "call log",
             format!(
-                "{} of the latest lines are damaged and passed over",
+                "{} of the latest lines are damaged and skipped",
                 found.unreadable
             ),
             "nothing to do: the others are unharmed",
@@ -366,7 +369,7 @@ fn call_log(crib: &Crib) -> Finding {
         Err(error) => Finding::broken(
             "call log",
             error.to_string(),
-            "check the modes of the home directory",
+            format!("check the modes of {}", crib.home().display()),
         ),
     }
 }

@@ -54,9 +54,9 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
     let desk = Desk::new(editor, terminal)?;
-    let copy = Copy::of(&before, &stem, kind)?;
+    let copy = Copy::of(&before, &format!("{stem}{}", kind.end()))?;
     let saved = loop {
-        if let Err(error) = desk.run_editor(&copy.path) {
+        if let Err(error) = desk.run_editor(copy.path()) {
             copy.keep_if_changed(&before);
             return Err(error);
         }
@@ -75,7 +75,7 @@ pub(super) fn edit(args: &EditArgs, global: &Global, output: &Output) -> Done {
         if !desk.edit_on() {
             let kept = copy.keep();
             let message = format!(
-                "what was saved does not check; `{}` stays as it was",
+                "the saved text has errors; `{}` was not changed",
                 file.shown
             );
             let error = ToolError::new(ErrorCode::InvalidArguments, message)
@@ -137,7 +137,7 @@ fn not_a_file(word: &str, files: &[ToolFile], crib: &Crib) -> CliError {
 }
 
 /// `$VISUAL`, else `$EDITOR`.
-fn editor() -> Option<String> {
+pub(super) fn editor() -> Option<String> {
     ["VISUAL", "EDITOR"]
         .into_iter()
         .filter_map(|name| std::env::var(name).ok())
@@ -145,13 +145,13 @@ fn editor() -> Option<String> {
 }
 
 /// The copy that is edited, in a directory of its own: editors put files beside it.
-struct Copy {
+pub(super) struct Copy {
     directory: tempfile::TempDir,
     path: PathBuf,
 }
 
 impl Copy {
-    fn of(text: &str, stem: &str, kind: FileKind) -> Result<Self, CliError> {
+    pub(super) fn of(text: &str, name: &str) -> Result<Self, CliError> {
         let failed = |error: std::io::Error| {
             let message = format!("cannot make a copy to edit: {error}");
             CliError::from(ToolError::new(ErrorCode::StorageError, message))
@@ -161,28 +161,32 @@ impl Copy {
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir()
             .map_err(failed)?;
-        let path = directory.path().join(format!("{stem}{}", kind.end()));
+        let path = directory.path().join(name);
         std::fs::write(&path, text).map_err(failed)?;
         Ok(Copy { directory, path })
     }
 
-    fn read(&self) -> Result<String, CliError> {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn read(&self) -> Result<String, CliError> {
         let bytes = std::fs::read(&self.path).map_err(|error| {
             let message = format!("cannot read what was saved: {error}");
             CliError::from(ToolError::new(ErrorCode::StorageError, message))
         })?;
-        // What is no text is a problem of the file, told like the others.
+        // A file that is not text is reported like any other problem.
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Leaves the copy where it is.
-    fn keep(self) -> PathBuf {
+    pub(super) fn keep(self) -> PathBuf {
         let Copy { directory, path } = self;
         let _ = directory.keep();
         path
     }
 
-    fn keep_if_changed(self, before: &str) {
+    pub(super) fn keep_if_changed(self, before: &str) {
         if std::fs::read(&self.path).is_ok_and(|bytes| bytes != before.as_bytes()) {
             let _ = self.keep();
         }
@@ -190,7 +194,7 @@ impl Copy {
 }
 
 /// The editor, and the person at the terminal if there is one.
-struct Desk {
+pub(super) struct Desk {
     editor: String,
     terminal: Option<Terminal>,
     wake: Arc<Wake>,
@@ -198,7 +202,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(editor: String, terminal: Option<Terminal>) -> Result<Self, CliError> {
+    pub(super) fn new(editor: String, terminal: Option<Terminal>) -> Result<Self, CliError> {
         let wake = Wake::new().map(Arc::new);
         let wake = wake
             .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot ask: {error}")))?;
@@ -228,7 +232,7 @@ impl Desk {
         })
     }
 
-    fn run_editor(&self, path: &Path) -> Result<(), CliError> {
+    pub(super) fn run_editor(&self, path: &Path) -> Result<(), CliError> {
         let failed = |why: &str| {
             let message = format!("`{}` failed ({why}); nothing was changed", self.editor);
             CliError::from(ToolError::failed(message))
@@ -249,7 +253,7 @@ impl Desk {
     }
 
     /// Whether the person wants to put right what is wrong.
-    fn edit_on(&self) -> bool {
+    pub(super) fn edit_on(&self) -> bool {
         let Some(terminal) = &self.terminal else {
             return false;
         };

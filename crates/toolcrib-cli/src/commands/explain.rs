@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib::config::{Origin, SETTINGS, Setting};
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::{Entry, Source};
 use toolcrib::wire::{Dropped, mcp_tool};
@@ -13,6 +14,7 @@ use super::outbound::{hosts, secrets};
 use super::{Done, format, in_words, open_to_look, reason_of};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
 
 pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> Done {
@@ -23,6 +25,23 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
             format::explain_also(&args.topic, output);
         }
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(code) = exit_code(&args.topic) {
+        explain_exit_code(code, output);
+        return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(setting) = setting(&args.topic) {
+        let is_tool = || {
+            let crib = super::options(global).open();
+            crib.is_ok_and(|crib| crib.registry().find(&args.topic).is_ok())
+        };
+        if !is_tool() {
+            explain_setting(setting, global, output);
+            if !output.json() {
+                format::explain_also(&args.topic, output);
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
     }
     if format::explain(&args.topic, global, output) {
         return Ok(ExitCode::SUCCESS);
@@ -37,11 +56,101 @@ pub(super) fn explain(args: &ExplainArgs, global: &Global, output: &Output) -> D
 
 /// Whether a topic is a code, which no home has to be opened for.
 pub(super) fn needs_no_home(topic: &str) -> bool {
-    ErrorCode::from_wire(&topic.to_ascii_uppercase()).is_some()
+    ErrorCode::from_wire(&topic.to_ascii_uppercase()).is_some() || exit_code(topic).is_some()
+}
+
+/// A number that a command may exit with.
+fn exit_code(topic: &str) -> Option<u8> {
+    let is_number = !topic.is_empty() && topic.chars().all(|c| c.is_ascii_digit());
+    is_number.then(|| topic.parse().ok()).flatten()
+}
+
+/// A setting by its key, or by its variable.
+fn setting(topic: &str) -> Option<&'static Setting> {
+    Setting::find(topic).or_else(|| SETTINGS.iter().find(|setting| setting.variable() == topic))
+}
+
+fn explain_exit_code(exit: u8, output: &Output) {
+    let codes: Vec<ErrorCode> = ErrorCode::ALL
+        .iter()
+        .copied()
+        .filter(|code| code.exit_code() == exit)
+        .collect();
+    let meaning = match (exit, codes.is_empty()) {
+        (0, _) => "The command did what it was asked to do.",
+        (141, _) => "The reader of the output went away, as in `toolcrib list | head -1`.",
+        (_, false) => "One of these errors; the last line of the message names it.",
+        (_, true) => {
+            "Toolcrib itself does not exit with this. With `run --exit-code`, and from `toolcrib sandbox`, it is the exit code of the program that ran."
+        }
+    };
+    if output.json() {
+        output.document(&json!({"exitCode": exit, "meaning": meaning, "codes": codes}));
+        return;
+    }
+    output.line(&output.heading(&format!("exit code {exit}")));
+    output.line(meaning);
+    if codes.is_empty() {
+        return;
+    }
+    output.line("");
+    let rows: Vec<Vec<String>> = codes
+        .iter()
+        .map(|code| vec![code.to_string(), code.meaning().to_owned()])
+        .collect();
+    output.table(&["CODE", "MEANING"], &rows);
+}
+
+fn explain_setting(setting: &Setting, global: &Global, output: &Output) {
+    // Broken settings cannot be shown; what they mean can be.
+    let crib = super::options(global).open().ok();
+    let current = crib.as_ref().and_then(|crib| {
+        let mut entries = crib.config().entries();
+        let found = entries.find(|(known, _, _)| known.key == setting.key);
+        found.map(|(_, value, origin)| (value.clone(), origin))
+    });
+    let file = crib.as_ref().map(|crib| crib.home().join("config.toml"));
+    if output.json() {
+        output.document(&json!({
+            "setting": setting.key, "effect": setting.effect, "holds": setting.kind_in_words(),
+            "default": setting.default, "variable": setting.variable(), "project": setting.project_in_words(),
+            "value": current.as_ref().map(|(value, _)| value), "origin": current.as_ref().map(|(_, origin)| origin),
+            "file": file,
+        }));
+        return;
+    }
+    let shown = |value: &Value| match value {
+        Value::Null => "unset".to_owned(),
+        value => value.to_string(),
+    };
+    output.line(&output.heading(setting.key));
+    output.line("a setting of config.toml");
+    output.line(setting.effect);
+    output.line("");
+    output.line(&format!("holds     {}", setting.kind_in_words()));
+    output.line(&format!("default   {}", shown(&setting.default)));
+    if let Some((value, origin)) = &current {
+        let from = match origin {
+            Origin::Default => String::new(),
+            Origin::Environment => format!(" ({})", setting.variable()),
+            origin => format!(" ({origin})"),
+        };
+        output.line(&format!("now       {}{from}", text::visible(&shown(value))));
+    }
+    output.line(&format!("variable  {}", setting.variable()));
+    output.line(&format!("projects  may {}", setting.project_in_words()));
+    if let Some(file) = &file {
+        output.line(&format!("file      {}", file.display()));
+    }
+    output.line("");
+    output.line(&match setting.is_list() {
+        true => format!("toolcrib config set {} --add VALUE", setting.key),
+        false => format!("toolcrib config set {} VALUE", setting.key),
+    });
 }
 
 fn neither(topic: &str, error: ToolError) -> CliError {
-    // Somebody knows why it is not there.
+    // Someone knows why it is not there.
     if error
         .details()
         .is_some_and(|details| details.contains_key("reason"))
@@ -57,6 +166,10 @@ fn neither(topic: &str, error: ToolError) -> CliError {
         .iter()
         .filter_map(Value::as_str)
         .chain(codes)
+        .chain(text::nearest(
+            topic,
+            SETTINGS.iter().map(|setting| setting.key),
+        ))
         .chain(format::near(topic))
         .take(3)
         .collect();
@@ -66,7 +179,8 @@ fn neither(topic: &str, error: ToolError) -> CliError {
     } else {
         format!("; did you mean {}?", text::or_list(&near))
     };
-    let message = format!("`{topic}` is no tool, code, problem or field{hint}");
+    let message =
+        format!("`{topic}` is not a tool, an error code, a setting, a problem or a field{hint}");
     ToolError::new(error.code(), message).into()
 }
 
@@ -178,7 +292,10 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
             1 => "once".to_owned(),
             count => format!("{count} times"),
         };
-        output.line(&format!("called    {times}, last at {last}"));
+        output.line(&format!(
+            "called    {times}, last at {}",
+            local_time::second(last)
+        ));
     }
     output.line(&format!("digest    {}", entry.digest()));
     for host in &hosts {
@@ -196,7 +313,7 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     }
 }
 
-/// Who else wants the name of a tool that has it.
+/// Other tools that want the name of a tool that has it.
 fn names(entry: &Arc<Entry>, crib: &Crib) -> String {
     let registry = crib.registry();
     let behind = |pairs: Vec<(Arc<Entry>, Arc<Entry>)>| -> Vec<String> {

@@ -21,6 +21,7 @@ use crate::args::{Global, GrantArgs, GrantsCommand};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
 use crate::prompt::{Extent, Page, Paint, facts, item, session, short, whoami};
 use crate::remote;
@@ -144,7 +145,7 @@ fn place(grant: &Grant, here: Option<&Path>, output: &Output) -> String {
     if here.and_then(Path::to_str) == Some(workspace) {
         return "here".to_owned();
     }
-    // The end of a path tells more than its beginning.
+    // The end of a path is more useful than its beginning.
     let names: Vec<&str> = workspace.split('/').collect();
     match names.as_slice() {
         [.., parent, name] if names.len() > 3 => format!("…/{parent}/{name}"),
@@ -187,7 +188,7 @@ fn show(grant: &Grant, output: &Output) {
     let reason = grant.reason.as_deref().map_or(String::new(), |reason| {
         format!(": {}", text::shorten(reason, 400))
     });
-    let made = grant.created_at.strftime("%Y-%m-%d %H:%M:%S UTC");
+    let made = local_time::second(grant.created_at);
     let fields = [
         ("allows", grant.shape.to_string()),
         ("scope", format!("{}{place}", scope_word(grant.scope))),
@@ -218,8 +219,7 @@ fn revoke(ids: &[String], backend: &Backend, output: &Output) -> Result<(), CliE
     let found: Result<Vec<Grant>, _> = ids.iter().map(|id| find(id, backend)).collect();
     let mut found = found.map_err(|failed| match ids {
         [_] => failed,
-        _ => failed
-            .with_hint("nothing was revoked; `toolcrib grants list --all` shows what there is"),
+        _ => failed.with_hint("nothing was revoked; `toolcrib grants list --all` shows them"),
     })?;
     found.dedup_by(|one, other| one.id == other.id);
     for grant in &found {
@@ -251,7 +251,7 @@ struct Simulated {
 }
 
 fn add(args: &GrantArgs, backend: &Backend, global: &Global, output: &Output) -> Done {
-    let spec = remote::look_up(&args.tool, backend)?.spec;
+    let remote::FoundTool { spec, server, .. } = remote::look_up(&args.tool, backend)?;
     let shape = shape_wanted(args, &spec, global, output)?;
     let scope = scope_wanted(args);
     let lasting = args.expires.unwrap_or(scope.default_duration());
@@ -277,7 +277,12 @@ fn add(args: &GrantArgs, backend: &Backend, global: &Global, output: &Output) ->
     let simulated = backend.wait_raw(backend.client.json_as(ask));
     let simulated: Simulated = simulated.map_err(|error| match error.code() {
         Some(ErrorCode::InvalidArguments) => {
-            let hint = format!("`toolcrib show {}` lists the parameters", spec.name);
+            let hint = match &server {
+                Some(server) if spec.effects.is_unknown() => format!(
+                    "`toolcrib upstream allow {server} TOOL` lets a tool of this server run without asking"
+                ),
+                _ => format!("`toolcrib show {}` lists the parameters", spec.name),
+            };
             backend.failed(&error).with_hint(hint)
         }
         _ => backend.failed(&error),
@@ -286,7 +291,7 @@ fn add(args: &GrantArgs, backend: &Backend, global: &Global, output: &Output) ->
     say_wanted(args, &spec.name, &shape, &simulated.words, output);
     if spec.effects.is_read_only() && spec.asks.is_none() {
         output.say(&format!(
-            "{} `{}` only reads: it asks nobody, unless a rule of yours says so",
+            "{} `{}` only reads: it asks no one, unless one of your rules says so",
             output.bold("note:"),
             spec.name
         ));
@@ -311,7 +316,7 @@ fn shape_wanted(
         None => shape_of(&args.pairs, spec)?,
     };
     serde_json::from_value(Value::Object(wire)).map_err(|error| {
-        CliError::usage(format!("this is no shape of a grant: {error}"))
+        CliError::usage(format!("this is not the shape of a grant: {error}"))
             .with_hint("`toolcrib grants add --help` shows how patterns are written")
     })
 }
@@ -349,7 +354,7 @@ fn say_wanted(args: &GrantArgs, tool: &WireName, shape: &str, simulation: &str, 
     }
 }
 
-/// Whether somebody agrees to it.
+/// Whether someone agrees to it.
 fn is_made(args: &GrantArgs, global: &Global, output: &Output) -> Result<bool, CliError> {
     let agreed = args.yes || confirmed("Make this grant? (y/n) ", global, output)?;
     if !agreed {
@@ -399,7 +404,7 @@ fn url_pattern(name: &str, url: &str) -> Result<Value, CliError> {
     }
     if url.contains('*') {
         let shown = text::shorten(url, 100);
-        let message = format!("`{shown}` is no pattern: in a URL, `*` stands for itself");
+        let message = format!("`{shown}` is not a pattern: in a URL, `*` stands for itself");
         return Err(CliError::usage(message).with_hint(format!(
             "{name}=origin:https://docs.rs covers everything at one scheme, host and port, as does --shape '{{\"{name}\": {{\"origin\": \"https://docs.rs\"}}}}'"
         )));

@@ -11,6 +11,7 @@ use super::Done;
 use super::confirm::confirmed;
 use crate::args::{Global, HeldCommand};
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
 use crate::prompt::short;
 use crate::remote::{Backend, is_segment};
@@ -106,12 +107,15 @@ fn print_list(items: &[HeldItem], output: &Output) {
                 id.to_owned(),
                 text::visible_line(&item.path).into_owned(),
                 item.tool.clone(),
-                item.at.strftime("%Y-%m-%d %H:%M").to_string(),
+                match output.plain() {
+                    true => item.at.strftime("%Y-%m-%d %H:%M").to_string(),
+                    false => local_time::minute(item.at),
+                },
                 text::visible_line(&item.why).into_owned(),
             ]
         })
         .collect();
-    output.table(&["ID", "PATH", "MADE BY", "WHEN (UTC)", "WHY"], &rows);
+    output.table(&["ID", "PATH", "MADE BY", "WHEN", "WHY"], &rows);
 }
 
 fn print_item(shown: &HeldContent, output: &Output) {

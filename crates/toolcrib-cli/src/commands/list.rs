@@ -88,7 +88,7 @@ pub(super) fn list(args: &ListArgs, backend: &Backend, output: &Output) -> Done 
         output.document(&rows.chain(lost).collect::<Vec<_>>());
         return Ok(ExitCode::SUCCESS);
     }
-    // Programs count columns: with `--plain` they are the same whatever there is. A version that has not the name is told by its
+    // Programs count columns: with `--plain` they are the same whatever there is. A version that does not have the name is shown by its
     // reference.
     let columns = Columns {
         version: !output.plain() && has_versions(shown.iter().map(|tool| &tool.row)),
@@ -100,7 +100,7 @@ pub(super) fn list(args: &ListArgs, backend: &Backend, output: &Output) -> Done 
     let lost = damaged.iter().map(|tool| columns.damaged(tool));
     let rows: Vec<Vec<String>> = rows.chain(lost).collect();
     if !rows.is_empty() || output.plain() {
-        output.table(&columns.headings(), &rows);
+        output.table_of_lines(&columns.headings(), &rows);
         explain_mark(shown.iter().map(|tool| &tool.row), output);
     }
     if args.tokens {
@@ -114,7 +114,7 @@ pub(super) fn list(args: &ListArgs, backend: &Backend, output: &Output) -> Done 
 /// Says what tools cost together, and what MCP clients are given instead of too many.
 fn say_tokens(args: &ListArgs, tokens: u64, backend: &Backend, output: &Output) {
     let is_all = !args.all && args.bundle.is_none() && args.tags.is_empty();
-    // The budget of a server is in its settings, which are not told.
+    // The budget of a server is in its settings, which it does not report.
     let crib = backend.crib().filter(|_| is_all);
     let budget = crib.map(|crib| crib.config().mcp().token_budget);
     output.say(&tokens_in_words(tokens, budget));
@@ -238,7 +238,7 @@ fn say_what_clients_are_given(crib: &Crib, output: &Output) {
     ));
 }
 
-/// Why there is nothing to list where somebody asked for a bundle or for tags.
+/// Why there is nothing to list where someone asked for a bundle or for tags.
 fn nothing(args: &ListArgs, backend: &Backend) -> Result<String, CliError> {
     let Some(bundle) = &args.bundle else {
         return Ok("no tool has these tags".to_owned());
@@ -315,11 +315,11 @@ pub(super) fn has_versions<'r>(shown: impl IntoIterator<Item = &'r ToolRow>) -> 
 struct Columns {
     /// The version, where a tool has several.
     version: bool,
-    /// How it stands.
+    /// Its status.
     state: bool,
     /// What it costs a model.
     tokens: bool,
-    /// For programs: nothing but the name stands in its column.
+    /// For programs: nothing but the name is in its column.
     plain: bool,
 }
 

@@ -1,7 +1,7 @@
 //! `toolcrib mcp`: the tools for one MCP client, on stdin and stdout.
 //!
-//! What is served is in `toolcrib-server`, the protocol in `toolcrib-mcp`; here a crib is opened, the pipes are taken, and signals are
-//! listened to. One thread does it all: a message is read, judged, answered and written without changing hands.
+//! The host is in `toolcrib-server`, the protocol in `toolcrib-mcp`; this module opens a crib, takes the pipes and listens to signals.
+//! One thread does it all: a message is read, judged, answered and written without changing hands.
 
 mod pipes;
 
@@ -45,14 +45,14 @@ pub(super) fn mcp(args: &McpArgs, global: &Global, output: &Output) -> Done {
         .enable_all()
         .build()
         .map_err(cannot_start)?;
-    // Whoever starts this is the person's own program: it is asked, whatever name it has.
+    // The program that starts this belongs to the person: it is asked, whatever name it has.
     let options = HostOptions {
         bundles,
         tokens_of: None,
     };
     let host = CribHost::new(Arc::clone(&crib), options);
     let served = runtime.block_on(run(host, &caller, &clients, output));
-    // Whatever blocks a thread now is nobody's answer any more.
+    // Whatever blocks a thread now is no one's answer any more.
     runtime.shutdown_background();
     served
 }
@@ -61,7 +61,7 @@ fn cannot_start(error: std::io::Error) -> ToolError {
     ToolError::new(ErrorCode::Internal, format!("cannot start: {error}"))
 }
 
-/// Like those of a server: nobody's terminal is the session of its calls.
+/// Like those of a server: no one's terminal is the session of its calls.
 fn options(global: &Global) -> CribOptions {
     let mut options = CribOptions::default()
         .approvals(Approvals::Queue { wait: None })
@@ -75,7 +75,7 @@ fn options(global: &Global) -> CribOptions {
     options
 }
 
-/// The bundles to serve. One that nobody has is an error before anything is served.
+/// The bundles to serve. One that no one has is an error before anything is served.
 pub(super) fn bundles(named: &[String], crib: &Crib) -> Result<Vec<String>, CliError> {
     let has_tools = |name: &str| {
         let entries = crib.registry().all_entries();
@@ -86,7 +86,7 @@ pub(super) fn bundles(named: &[String], crib: &Crib) -> Result<Vec<String>, CliE
     for name in named {
         match crib.bundle(name) {
             Err(error) if !has_tools(name) => {
-                let hint = "`toolcrib bundle list --all` shows those there are";
+                let hint = "`toolcrib bundle list --all` lists them";
                 return Err(CliError::from(error).with_hint(hint));
             }
             _ => {}
@@ -95,7 +95,7 @@ pub(super) fn bundles(named: &[String], crib: &Crib) -> Result<Vec<String>, CliE
     Ok(named.to_vec())
 }
 
-/// Who calls.
+/// The caller.
 pub(super) fn caller(client: Option<&str>, clients: &Clients) -> Result<Caller, CliError> {
     let Some(name) = client else {
         return Ok(Caller::Mcp);
@@ -112,7 +112,7 @@ pub(super) fn caller(client: Option<&str>, clients: &Clients) -> Result<Caller, 
 
 async fn run(host: Arc<CribHost>, caller: &Caller, clients: &Clients, output: &Output) -> Done {
     let mut stops = Stops::listen();
-    // From here on nothing else of this process reaches stdout, whoever prints.
+    // From here on nothing else of this process reaches stdout.
     let (input, answers, reader) = pipes::take().map_err(cannot_start)?;
     let server = Server::new(Arc::clone(&host) as _);
     for dropped in host.left_out() {
@@ -133,7 +133,7 @@ async fn run(host: Arc<CribHost>, caller: &Caller, clients: &Clients, output: &O
         stopping.cancel();
         std::future::pending::<()>().await;
     };
-    // A client that died may have left its end of stdin to a child of its own.
+    // A client that died may have left its end of stdin to its own child.
     let left = async {
         reader.gone().await;
         stopping.cancel();
@@ -158,7 +158,7 @@ async fn run(host: Arc<CribHost>, caller: &Caller, clients: &Clients, output: &O
     }
 }
 
-/// Resolves when the client that calls is no client any more.
+/// Resolves when the client that calls has disconnected.
 async fn until_removed(caller: &Caller, clients: &Clients) {
     let Caller::Client(name) = caller else {
         return std::future::pending().await;

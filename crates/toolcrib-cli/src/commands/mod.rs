@@ -27,6 +27,7 @@ mod rm;
 mod rules;
 mod run;
 mod sandbox;
+mod sandbox_network;
 mod schema;
 mod search;
 mod secret;
@@ -37,9 +38,9 @@ mod stored;
 mod test;
 mod tool_file;
 mod trust;
+mod ui;
 mod upstream;
 mod watch;
-mod way_out;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -105,6 +106,7 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
         Command::Watch(args) => here("watch").and_then(|()| watch::watch(args, global, output)),
         Command::Trust(args) => here("trust").and_then(|()| trust::trust(args, global, output)),
         Command::Serve(args) => here("serve").and_then(|()| serve::serve(args, global, output)),
+        Command::Ui(args) => here("ui").and_then(|()| ui::ui(args, global, output)),
         Command::Mcp(args) => here("mcp").and_then(|()| mcp::mcp(args, global, output)),
         Command::Connect(args) => {
             here("connect").and_then(|()| connect::connect(args, global, output))
@@ -173,7 +175,7 @@ fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     Ok(crib)
 }
 
-/// Says what is odd about the files of tools. For who looks at tools; who calls one is told what concerns it.
+/// Says what is odd about the files of tools. For users who look at tools; a caller sees the problems of its tool only.
 fn warn_of_files(crib: &Crib, output: &Output) {
     for warning in crib.tool_files().warnings() {
         let warning = text::visible(&warning);
@@ -202,17 +204,17 @@ fn warn_of_shadowed(crib: &Crib, tool: &str, output: &Output) {
     }
 }
 
-/// Who answers when a call asks.
+/// The approver when a call asks.
 enum Answerer {
-    /// Whoever is at this terminal, and whoever answers in the queue.
+    /// The person at this terminal, or an answer in the queue.
     Person(Terminal),
-    /// Whoever answers in the queue.
+    /// An answer in the queue.
     Queue,
-    /// Nobody is asked: approved or refused at once.
+    /// No one is asked: approved or refused at once.
     Settled,
 }
 
-/// Who answers what a call asks.
+/// The approver for a call's questions.
 fn answerer(global: &Global, yes: bool, wait: Option<Duration>, output: &Output) -> Answerer {
     let terminal = (!yes && !global.no_input)
         .then(|| Terminal::find(output.colours_terminal()))
@@ -224,7 +226,7 @@ fn answerer(global: &Global, yes: bool, wait: Option<Duration>, output: &Output)
     }
 }
 
-/// Why nobody can be asked, and what to do about it.
+/// Why no one can be asked, and what to do about it.
 fn nobody_to_ask(global: &Global) -> String {
     let why = if global.no_input {
         "`--no-input` forbids asking"
@@ -236,7 +238,7 @@ fn nobody_to_ask(global: &Global) -> String {
     )
 }
 
-/// Opens the crib for a call, with whoever can approve it.
+/// Opens the crib for a call, with an approver.
 fn open_to_run(
     global: &Global,
     yes: bool,
@@ -246,7 +248,7 @@ fn open_to_run(
     open_with(global, yes, wait, output, nobody_to_ask(global))
 }
 
-/// The same for calls of a model. It reads why a call was refused, and is not told how to approve it itself; the person is, by
+/// The same for calls of a model. It reads why a call was refused, but not how to approve it itself; the person reads that, from
 /// [`tell_of_unasked`].
 fn open_for_model(
     global: &Global,
@@ -254,11 +256,11 @@ fn open_for_model(
     wait: Option<Duration>,
     output: &Output,
 ) -> Result<(Crib, Answerer), CliError> {
-    let why = "nobody can be asked here";
+    let why = "no one can be asked here";
     open_with(global, yes, wait, output, why.to_owned())
 }
 
-/// Tells the person about calls of a model that nobody could be asked about.
+/// Informs the person about calls of a model that no one could be asked about.
 fn tell_of_unasked(calls: &[AnsweredCall], global: &Global, output: &Output) {
     let unavailable = ErrorCode::ApprovalUnavailable.as_str();
     if calls
@@ -324,7 +326,7 @@ fn word(name: &str) -> String {
     }
 }
 
-/// Who calls, as a person reads it.
+/// The caller, as a person reads it.
 fn caller_word(caller: &Caller) -> String {
     match caller {
         Caller::Library => "a program".to_owned(),

@@ -20,7 +20,7 @@ use crate::remote::Backend;
 /// How many names are asked about at once.
 const AT_ONCE: usize = 100;
 
-/// Who would have the names of tools that come, for a person who is asked.
+/// The tools that would own the names of new tools, for a person who is asked.
 pub(super) fn lines(contests: &[NameContest]) -> Vec<String> {
     contests.iter().flat_map(line).collect()
 }
@@ -70,7 +70,7 @@ impl Moved<'_> {
 }
 
 impl Holders {
-    /// Who has these names now.
+    /// The present owners of these names.
     pub(super) fn of(
         names: impl IntoIterator<Item = String>,
         backend: &Backend,
@@ -89,7 +89,7 @@ impl Holders {
         Ok(Holders { names, held })
     }
 
-    /// Who has these names now, in a crib of this process.
+    /// The present owners of these names, in a crib of this process.
     pub(super) fn here(names: impl IntoIterator<Item = String>, crib: &Crib) -> Self {
         let names: Vec<String> = names.into_iter().collect();
         let holder = |name: &String| {
@@ -100,7 +100,7 @@ impl Holders {
         Holders { names, held }
     }
 
-    /// Who has the same names by now.
+    /// The present owners of the same names.
     pub(super) fn now(&self, backend: &Backend) -> Result<Self, CliError> {
         Holders::of(self.names.clone(), backend)
     }

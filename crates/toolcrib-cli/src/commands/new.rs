@@ -59,21 +59,26 @@ fn name(args: &NewArgs) -> Result<WireName, CliError> {
     match (Slug::parse(&args.name), &args.bundle) {
         (Ok(slug), Some(_)) => Ok(WireName::derive(&slug)),
         _ => Err(CliError::usage(format!(
-            "`{}` is no name for a tool: {error}",
+            "`{}` is not a valid tool name: {error}",
             args.name
         ))),
     }
 }
 
 /// Where a tool's file goes.
-struct Place {
+struct NewFile {
     name: String,
     path: PathBuf,
     overwrite: Overwrite,
 }
 
 /// Where the file of a tool with this name goes, and whether one that is there gives way.
-fn place(args: &NewArgs, name: &WireName, extension: &str, crib: &Crib) -> Result<Place, CliError> {
+fn place(
+    args: &NewArgs,
+    name: &WireName,
+    extension: &str,
+    crib: &Crib,
+) -> Result<NewFile, CliError> {
     refuse_built_in(name.as_str(), crib)?;
     let directory = match args.scope.as_str() {
         "user" => tool_file::user_directory()?,
@@ -83,15 +88,15 @@ fn place(args: &NewArgs, name: &WireName, extension: &str, crib: &Crib) -> Resul
         true => Overwrite::Yes,
         false => Overwrite::No,
     };
-    Ok(Place {
+    Ok(NewFile {
         name: name.to_string(),
         path: directory.join(format!("{name}.{extension}")),
         overwrite,
     })
 }
 
-/// Writes the file and trusts it: whoever asked for it wrote it.
-fn write_and_pin(place: &Place, text: &str, crib: &Crib) -> Result<(), CliError> {
+/// Writes the file and trusts it: its author asked for it.
+fn write_and_pin(place: &NewFile, text: &str, crib: &Crib) -> Result<(), CliError> {
     let path = &place.path;
     if tool_file::write(path, text, place.overwrite)? == Written::WasThere {
         let message = format!("`{}` is there already", tool_file::shown(path, crib));
@@ -175,7 +180,7 @@ fn fill(args: &NewArgs, name: &str) -> Result<String, CliError> {
             ALIAS,
             "Lists every file of a directory and of those below it",
         ),
-        _ => (SHELL, "Greets somebody"),
+        _ => (SHELL, "Greets a person"),
     };
     // As JSON: whatever it holds, YAML reads it as this text.
     let own = self::description(args)?.map(|text| json!(text).to_string());
@@ -199,7 +204,7 @@ fn description(args: &NewArgs) -> Result<Option<String>, CliError> {
     }
 }
 
-/// What is written works: anything else is a mistake of the template, or of the name in it.
+/// The written file works: a problem is a mistake of the template, or of the name in it.
 fn checked(text: &str, name: &str) -> Result<(), CliError> {
     let reading = definition::read(text.as_bytes(), name);
     let wrong = reading

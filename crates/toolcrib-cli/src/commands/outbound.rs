@@ -1,5 +1,7 @@
 //! What an HTTP tool needs before it can be called: hosts that the settings name, secrets that are kept.
 
+use std::path::PathBuf;
+
 use serde::Serialize;
 use toolcrib::config::Origin;
 use toolcrib::egress::Standing;
@@ -11,6 +13,7 @@ pub(super) struct Missing {
     /// The whole list, so that what is there already is neither lost nor said twice.
     pub(super) hosts: Vec<String>,
     origin: Origin,
+    file: PathBuf,
 }
 
 impl Missing {
@@ -26,35 +29,26 @@ impl Missing {
         Missing {
             hosts: listed.chain([entry]).map(str::to_owned).collect(),
             origin,
+            file: crib.home().join("config.toml"),
         }
     }
 
-    /// What to do with the line: where it belongs.
-    pub(super) fn place(&self, file: &str) -> String {
+    /// What to do, in words and with a command or a line to copy.
+    pub(super) fn in_words(&self) -> String {
+        let file = self.file.display();
+        let host = self.hosts.last().map_or("", String::as_str);
         match self.origin {
-            Origin::Environment => "the environment says which are allowed; set".to_owned(),
-            Origin::Default | Origin::Flag => format!("put this line at the top of {file}"),
-            Origin::Home => format!("replace the line `allowedHosts = …` in {file} by"),
+            Origin::Environment => format!(
+                "the environment says which are allowed; set `TOOLCRIB_ALLOWED_HOSTS={}`",
+                self.hosts.join(",")
+            ),
+            Origin::Default | Origin::Home | Origin::Flag => {
+                format!("`toolcrib config set --add allowedHosts {host}` adds it to {file}")
+            }
             Origin::Project => format!(
-                "the project's .toolcrib/config.toml leaves hosts out: `allowedHosts` there and in {file} must both have"
+                "the project's .toolcrib/config.toml leaves hosts out: `allowedHosts` there and in {file} must both have \"{host}\""
             ),
         }
-    }
-
-    /// The line.
-    pub(super) fn line(&self) -> String {
-        match self.origin {
-            Origin::Environment => format!("TOOLCRIB_ALLOWED_HOSTS={}", self.hosts.join(",")),
-            Origin::Project => serde_json::json!(self.hosts.last()).to_string(),
-            Origin::Default | Origin::Home | Origin::Flag => {
-                format!("allowedHosts = {}", serde_json::json!(self.hosts))
-            }
-        }
-    }
-
-    fn in_words(&self) -> String {
-        let place = self.place("config.toml of the home");
-        format!("{place} `{}`", self.line())
     }
 }
 
@@ -70,7 +64,7 @@ pub(super) struct HostNeeded {
     reason: Option<String>,
 }
 
-/// A secret that a tool tells.
+/// A secret that a tool sends.
 #[derive(Debug, Serialize)]
 pub(super) struct SecretNeeded {
     name: String,
@@ -79,7 +73,7 @@ pub(super) struct SecretNeeded {
     /// Why a call cannot have it, in the words of the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// The one host that it would be told; none where the tool has several.
+    /// The one host that would receive it; none where the tool has several.
     #[serde(skip)]
     host: Option<String>,
 }
@@ -107,7 +101,7 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
         .collect()
 }
 
-/// The secrets of a tool, and whether its calls can have them: that they are kept here, and bound to whom they are told.
+/// The secrets of a tool, and whether its calls can have them: that they are saved here, and bound to the hosts that receive them.
 pub(super) fn secrets(
     definition: &HttpDefinition,
     bundle: &Slug,

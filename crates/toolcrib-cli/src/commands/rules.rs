@@ -1,4 +1,4 @@
-//! `toolcrib rules`: which rules there are, whether they are in order, and what they make of a call.
+//! `toolcrib rules`: lists the rules, checks them, and shows their verdict on a call.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ use crate::output::Output;
 use crate::remote;
 use crate::remote::Backend;
 
-/// More than this is no file of rules.
+/// More than this is not a file of rules.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn rules(command: &RulesCommand, global: &Global, output: &Output) -> Done {
@@ -131,7 +131,7 @@ fn checked(rules: usize, output: &Output) {
         output.document(&json!({"ok": true, "value": {"rules": rules}}));
     } else {
         output.line(&format!(
-            "{rules} rules are in order, and so are their examples"
+            "{rules} rules are valid, and so are their examples"
         ));
     }
 }
@@ -187,7 +187,7 @@ fn call(
 fn print(judgement: &RulesTest, output: &Output) {
     output.line(&format!("verdict  {}", judgement.verdict.as_str()));
     if judgement.findings.is_empty() {
-        output.line("no rule has anything to say");
+        output.line("no rule applies");
     }
     for finding in &judgement.findings {
         output.line(&format!(

@@ -1,10 +1,11 @@
 //! `toolcrib run`: one call, from words to an exit code.
 
+mod allow_host;
+mod by_server;
 mod call;
 mod console;
 mod keyboard;
 mod print;
-mod there;
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::approval::queue::Subscription;
+use toolcrib::model::json::read_strict;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::Source;
 use toolcrib::{CallRequest, Caller, Crib, EventKind, Outcome, OutputStream, ToolSpec};
@@ -26,6 +28,8 @@ use super::{Answerer, Done, open_to_run, warn_of_shadowed, word};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::CliError;
+use crate::here;
+use crate::local_time;
 use crate::output::Output;
 use crate::progress;
 use crate::prompt::{
@@ -34,22 +38,36 @@ use crate::prompt::{
 use crate::remote;
 use crate::signals::{Stop, Stops};
 use crate::wrap;
+use by_server::Where;
 use call::{Call, Hearing};
 use keyboard::Keyboard;
-use print::{Known, Shown, dry_run, print_outcome};
+use print::{CallSetting, Shown, dry_run, print_outcome};
 pub(in crate::commands) use print::{held_note, planted_note};
-use there::Where;
 
 pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     if let Some(server) = remote::named(global)? {
-        return there::run(args, &server, global, output);
+        return by_server::run(args, &server, global, output);
     }
-    let (crib, answerer) = open_to_run(global, args.yes, args.wait_approval, output)?;
+    let opened = || open_to_run(global, args.yes, args.wait_approval, output);
+    let (crib, answerer) = opened()?;
+    let spec = crib.registry().find(&args.tool).ok();
+    let spec = spec.as_ref().map(|entry| entry.spec().as_ref());
+    let mut request = request(args, global, spec, output)?;
+    if let (Some(spec), Some(workspace)) = (spec, crib.workspace_path()) {
+        here::from_workspace(&mut request.args, &args.pairs, spec, workspace);
+    }
+    let request = request;
+    let is_allowed =
+        !args.dry_run && allow_host::offered(&request, &crib, &answerer, global, output)?;
+    let (crib, answerer) = match is_allowed {
+        // The settings say something else now.
+        true => opened()?,
+        false => (crib, answerer),
+    };
     let crib = Arc::new(crib);
     warn_of_shadowed(&crib, &args.tool, output);
     let entry = crib.registry().find(&args.tool).ok();
     let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
-    let request = request(args, global, spec, output)?;
     if args.dry_run {
         return dry_run(crib.registry().plan(request)?, &crib, output);
     }
@@ -60,15 +78,15 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
         .then(|| Terminal::find(false))
         .flatten();
     let client = match &person {
-        // What is typed goes to the program, which has to be here.
+        // Input that is typed goes to the program, which has to be here.
         Some(_) => None,
-        None => there::server_for(args, &crib, global, output),
+        None => by_server::server_for(args, &crib, global, output),
     };
     let is_through = client.is_some();
     let job = Job {
         crib: Some(Arc::clone(&crib)),
         questions: Arc::clone(&crib) as Arc<dyn Questions>,
-        through: client.map(|client| there::through(client, &request, args, &answerer)),
+        through: client.map(|client| by_server::through(client, &request, args, &answerer)),
         request,
     };
     let ran = runtime.block_on(execute(
@@ -83,13 +101,13 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     crib.registry().flush();
     // A tool that does not heed its cancellation must not hold the exit up.
     runtime.shutdown_background();
-    let (mut outcome, shown) = ran.map_err(there::failed)?;
+    let (mut outcome, shown) = ran.map_err(by_server::failed)?;
     let made = match is_through {
         true => Where::ServerOfHome,
         false => Where::AsTold,
     };
-    there::in_own_words(&mut outcome, made, global, output);
-    let known = Known {
+    by_server::in_own_words(&mut outcome, made, global, output);
+    let known = CallSetting {
         is_stored: entry.is_some_and(|entry| entry.source() == Source::Store),
         remember_denial: Some(crib.config().approvals().remember_denial),
     };
@@ -138,7 +156,7 @@ fn request(
     Ok(request)
 }
 
-/// More JSON than this nobody types, and no tool takes.
+/// More JSON than this no one types, and no tool takes.
 const MAX_JSON: u64 = 64 * 1024 * 1024;
 
 /// Reads the arguments that `--args` is given.
@@ -188,7 +206,7 @@ pub(super) fn read_json_of(
             "write a JSON object: {flag} '{{\"name\": \"value\"}}', {flag} @FILE or {flag} -"
         ))
     };
-    match serde_json::from_slice(&json) {
+    match read_strict(&json) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(_) => Err(usage(format!("{source} is not a JSON object"))),
         Err(error) => Err(usage(format!("{source} is not JSON: {error}"))),
@@ -203,7 +221,7 @@ fn read_capped(reader: impl std::io::Read, into: &mut Vec<u8>) -> std::io::Resul
     Ok(())
 }
 
-/// How questions reach somebody.
+/// How questions reach someone.
 struct Asking<'a> {
     answerer: Answerer,
     global: &'a Global,
@@ -234,17 +252,17 @@ pub(super) fn command(global: &Global) -> String {
 struct How {
     /// Whether what happens is shown while it happens.
     stream: bool,
-    /// Who types what an interactive tool asks for.
+    /// Answers the questions of an interactive tool.
     person: Option<Terminal>,
 }
 
 /// A call to make, and where.
 struct Job {
-    /// What is on this machine; nothing where a server was named.
+    /// The crib on this machine; none where a server was named.
     crib: Option<Arc<Crib>>,
     questions: Arc<dyn Questions>,
     /// The server to make it through, if there is one.
-    through: Option<there::Through>,
+    through: Option<by_server::Through>,
     request: CallRequest,
 }
 
@@ -267,7 +285,7 @@ async fn execute(
         request = request.elicitor(person);
     }
     let interrupted = tokio::spawn(cancel_on_interrupt(cancel.clone(), Arc::clone(&screen)));
-    // A server's call tells of its questions by events, one of this process by the queue.
+    // A call on a server reports its questions by events, one in this process by the queue.
     let (mut prompter, mut subscription, mut told) = (None, None, None);
     match asking.answerer {
         Answerer::Person(terminal) => {
@@ -321,8 +339,8 @@ async fn execute(
     drop(subscription);
     interrupted.abort();
     match ran {
-        // It was being asked for when somebody thought better of it.
-        Err(_) if cancel.is_cancelled() => Err(there::cancelled()),
+        // It was being asked for when someone thought better of it.
+        Err(_) if cancel.is_cancelled() => Err(by_server::cancelled()),
         ran => ran,
     }
 }
@@ -330,7 +348,7 @@ async fn execute(
 /// Begins the call. A server that was only found, and does not take it, is passed over.
 async fn start(
     crib: Option<Arc<Crib>>,
-    through: Option<there::Through>,
+    through: Option<by_server::Through>,
     request: CallRequest,
     hearing: Option<Hearing>,
     cancel: &CancellationToken,
@@ -394,7 +412,7 @@ impl Announcement {
         let _taken = self.screen.take();
         let id = short(&request.id);
         let until = request.expires_at.map_or(String::new(), |until| {
-            format!(" until {}", moment(until, Timestamp::now()))
+            format!(" until {}", local_time::moment(until, Timestamp::now()))
         });
         let page = Page {
             extent: Extent::Whole,
@@ -408,16 +426,6 @@ impl Announcement {
         lines.push(format!("  {command} approvals approve {id}\n"));
         let _ = std::io::stderr().write_all(lines.join("\n").as_bytes());
     }
-}
-
-/// A time of the day; with the day where that is another one.
-fn moment(time: Timestamp, now: Timestamp) -> String {
-    let day = |time: Timestamp| time.strftime("%Y-%m-%d").to_string();
-    let format = match day(time) == day(now) {
-        true => "%H:%M:%S UTC",
-        false => "%Y-%m-%d %H:%M UTC",
-    };
-    time.strftime(format).to_string()
 }
 
 /// A word that a shell reads as it is.
@@ -441,7 +449,7 @@ async fn follow(
     let mut shown = Shown::Nothing;
     while let Some(event) = events.next().await {
         if output.has_failed() {
-            // Nobody reads any more. The outcome is still awaited, and recorded.
+            // No one reads any more. The outcome is still awaited, and recorded.
             call.cancel();
         }
         if output.json() {
@@ -479,7 +487,7 @@ async fn follow(
                 let message = message.as_deref().unwrap_or_default();
                 output.say(&output.dim(&format!("{progress}{total} {}", text::visible(message))));
             }
-            // Who was asked here knows.
+            // A user who was asked here knows.
             EventKind::Approval { .. } if screen.was_taken() => {}
             EventKind::Approval { status, .. } => {
                 output.say(&output.dim(&format!("approval {status}")));
@@ -509,18 +517,5 @@ fn exit_code(args: &RunArgs, outcome: &Outcome) -> ExitCode {
             ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1))
         }
         (Ok(_), _) => ExitCode::SUCCESS,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_moment_of_another_day_has_its_date() {
-        let now: Timestamp = "2026-11-16T23:00:00Z".parse().unwrap();
-        let time = |text: &str| moment(text.parse().unwrap(), now);
-        assert_eq!(time("2026-11-16T23:04:05Z"), "23:04:05 UTC");
-        assert_eq!(time("2026-11-17T00:04:05Z"), "2026-11-17 00:04 UTC");
     }
 }

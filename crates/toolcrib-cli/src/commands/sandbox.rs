@@ -16,7 +16,7 @@ use toolcrib::sandbox::{
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::run::{held_note, planted_note};
-use super::way_out::WayOut;
+use super::sandbox_network::WayOut;
 use super::{Done, open};
 use crate::args::{Global, SandboxArgs};
 use crate::failure::CliError;
@@ -127,7 +127,7 @@ fn policy(args: &SandboxArgs, crib: &Crib, output: &Output) -> Result<Policy, Cl
     limits.file_size = args.file_size.or(limits.file_size);
     limits.growth = args.growth.or(limits.growth);
     if !output.json() {
-        // It goes to whoever reads our output, as it comes; only a report has to hold it.
+        // It goes to the reader of our output, as it comes; only a report has to hold it.
         limits.output = u64::MAX;
     }
     Ok(policy)
@@ -171,7 +171,7 @@ fn inside(workspace: &Path) -> Option<PathBuf> {
 /// Passes output on, or keeps it for the report.
 struct Sink {
     captured: Option<[Vec<u8>; 2]>,
-    /// Whoever read our output is gone.
+    /// The reader of our output is gone.
     broken: bool,
 }
 
@@ -226,7 +226,7 @@ fn cancel_on_signals(cancel: &Cancel) -> std::io::Result<Arc<AtomicU8>> {
                         if signal.recv().await.is_some() {
                             note.store(number, Ordering::Relaxed);
                             cancel.cancel();
-                            // Whoever reads our output may have stopped doing so; nobody should have to
+                            // The reader of our output may have stopped; no one should have to
                             // kill us for that.
                             tokio::time::sleep(STUCK).await;
                             std::process::exit(128 + i32::from(number));

@@ -15,7 +15,7 @@ use crate::failure::CliError;
 use crate::output::Output;
 use crate::remote::Backend;
 
-/// What is lost in more tools than this is said once.
+/// A constraint that is lost in more tools than this is reported once.
 const MANY: usize = 20;
 
 pub(super) fn schema(args: &SchemaArgs, backend: &Backend, output: &Output) -> Done {
@@ -25,7 +25,7 @@ pub(super) fn schema(args: &SchemaArgs, backend: &Backend, output: &Output) -> D
         .and_then(|provider| provider.parse::<Provider>().ok());
     if args.strict && !provider.is_some_and(Provider::has_strict_mode) {
         return Err(CliError::usage(
-            "`--strict` is OpenAI's: use it with `--provider openai` or `openai-responses`",
+            "`--strict` works with `--provider openai`, `openai-responses` and `anthropic`",
         ));
     }
     // No tool has such a name; it is not for a list.
@@ -70,7 +70,7 @@ pub(super) fn schema(args: &SchemaArgs, backend: &Backend, output: &Output) -> D
 
 /// Says what a format cannot say about tools, and which ones are left out.
 fn say_losses(made: &Definitions, output: &Output) {
-    // The same words for each of hundreds of tools are read by nobody.
+    // The same words for each of hundreds of tools are read by no one.
     let mut tools_by_reason: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for loss in &made.losses {
         let tools = tools_by_reason.entry(&loss.reason).or_default();

@@ -23,7 +23,7 @@ struct Match {
     row: ToolRow,
     #[serde(rename = "match")]
     class: String,
-    /// How it stands; for people.
+    /// Its status; for people.
     #[serde(skip_serializing)]
     state: String,
 }
@@ -31,13 +31,18 @@ struct Match {
 /// Some of what was found.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Found {
+struct SearchPage {
     results: Vec<Match>,
     next_page_token: Option<String>,
 }
 
 pub(super) fn search(args: &SearchArgs, backend: &Backend, output: &Output) -> Done {
-    let page = find(args, args.all, args.limit, backend)?;
+    let page =
+        match args.words.iter().all(|word| word.trim().is_empty()) || args.page_token.is_some() {
+            // Everything, newest first, page by page.
+            true => find(args, args.all, args.limit, backend)?,
+            false => meant(args, backend, output)?,
+        };
     if output.json() {
         output.document(&page.results);
     } else if !page.results.is_empty() {
@@ -51,7 +56,69 @@ pub(super) fn search(args: &SearchArgs, backend: &Backend, output: &Output) -> D
     Ok(ExitCode::SUCCESS)
 }
 
-fn find(args: &SearchArgs, all: bool, limit: u16, backend: &Backend) -> Result<Found, CliError> {
+/// How many tools that fit and cannot be called are named.
+const MAX_MISSES: usize = 3;
+
+/// The tools that the words may mean, the best first.
+fn meant(args: &SearchArgs, backend: &Backend, output: &Output) -> Result<SearchPage, CliError> {
+    let list: ToolList = backend.get_as(&tools_at(&[("about", &args.words.join(" "))]))?;
+    // How well they match word by word is known of those that do.
+    let exact = find(args, true, EXACT, backend)?.results;
+    let class_of = |row: &ToolRow| {
+        let is_it = |found: &&Match| {
+            found.row.name == row.name
+                && found.row.bundle == row.bundle
+                && found.row.version == row.version
+        };
+        exact
+            .iter()
+            .find(is_it)
+            .map_or("meaning", |found| found.class.as_str())
+            .to_owned()
+    };
+    let mut results = Vec::new();
+    let mut misses = 0;
+    for tool in list.tools {
+        let reason = match &tool.row.availability {
+            Availability::Ready => None,
+            Availability::Disabled { reason, .. } | Availability::Unavailable { reason } => {
+                Some(reason)
+            }
+        };
+        if let Some(reason) = reason.filter(|_| !args.all) {
+            if results.len() < MAX_MISSES && misses < MAX_MISSES {
+                output.say(&format!(
+                    "`{}` fits but cannot be called: {reason}",
+                    tool.row.name
+                ));
+                misses += 1;
+            }
+            continue;
+        }
+        if results.len() == usize::from(args.limit) {
+            break;
+        }
+        results.push(Match {
+            class: class_of(&tool.row),
+            state: tool.state.into_owned(),
+            row: tool.row,
+        });
+    }
+    Ok(SearchPage {
+        results,
+        next_page_token: None,
+    })
+}
+
+/// How many tools are looked up word by word.
+const EXACT: u16 = 500;
+
+fn find(
+    args: &SearchArgs,
+    all: bool,
+    limit: u16,
+    backend: &Backend,
+) -> Result<SearchPage, CliError> {
     let words = Ask::encoded(&args.words.join(" "));
     let mut path = format!("/tools/search?q={words}&pageSize={limit}&includeDisabled={all}");
     if let Some(token) = &args.page_token {

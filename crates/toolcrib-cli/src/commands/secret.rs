@@ -106,7 +106,7 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
     Ok(())
 }
 
-/// What was said; and of what was not, what was before: whoever sets a new value does not mean to tell it to more hosts.
+/// The given options, and the previous ones where none are given: setting a new value must not send it to more hosts.
 fn binding_from(
     args: &SecretSetArgs,
     bundles: Vec<Slug>,
@@ -127,7 +127,7 @@ fn binding_from(
     Ok(binding.with_ids(ids.clone()))
 }
 
-/// The ids of those that are bundles of the store: these ones are meant, not whoever has their slugs later.
+/// The ids of those that are bundles of the store: these ones are meant, not later bundles with their slugs.
 fn ids_of(bundles: &[Slug], crib: &Crib) -> BTreeMap<Slug, BundleId> {
     let stored = crib.store().bundles();
     let stored = stored.iter().map(|stored| &stored.bundle);
@@ -174,10 +174,10 @@ fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, 
             .then(|| Terminal::find(output.colours_terminal()))
             .flatten();
         let Some(terminal) = terminal else {
-            return Err(
-                CliError::usage("there is no value: `--no-input` forbids asking for it")
-                    .with_hint(FROM_ELSEWHERE),
-            );
+            return Err(CliError::usage(
+                "there is no value, and no one was asked, because `--no-input` is set",
+            )
+            .with_hint(FROM_ELSEWHERE));
         };
         return match terminal.ask_hidden(&format!("Value of {name} (not shown): ")) {
             Hidden::Text(value) => Ok(Secret::new(value)),
@@ -207,7 +207,7 @@ fn given(name: &SecretName, global: &Global, output: &Output) -> Result<Secret, 
     Ok(Secret::new(value))
 }
 
-/// A value as it was meant: `echo`, editors and scripts end a text with newlines that are no part of it. Of many lines, as of a
+/// A value as it was meant: `echo`, editors and scripts end a text with newlines that are not part of it. Of many lines, as of a
 /// private key, only the last newline is taken.
 fn without_newlines(text: &str) -> &str {
     let line = text.trim_end_matches(['\r', '\n']);
@@ -295,14 +295,14 @@ fn remove(names: &[String], crib: &Crib, output: &Output) -> Result<(), CliError
     Ok(())
 }
 
-/// What is said of a name that is to be removed and is none.
+/// The message for a name that is to be removed and does not exist.
 fn no_such(name: &SecretName, crib: &Crib) -> CliError {
     let entries = crib.secrets().list().unwrap_or_default();
     let names = || entries.iter().map(|entry| entry.name.as_str());
     let near = text::nearest(name.as_str(), names());
     let hint = match near.as_slice() {
         [] if entries.is_empty() => "there are no secrets".to_owned(),
-        [] => "`toolcrib secret list` shows those there are".to_owned(),
+        [] => "`toolcrib secret list` lists them".to_owned(),
         near => format!("did you mean `{}`?", near.join("`, `")),
     };
     let message = format!("there is no secret `{name}`; nothing was removed");

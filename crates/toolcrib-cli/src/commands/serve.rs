@@ -2,10 +2,10 @@
 //!
 //! Everything it answers is in `toolcrib-server`; here it is set up, announced to other processes of the home, and stopped.
 
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -13,11 +13,13 @@ use serde_json::json;
 use toolcrib::config::{AccessLog, ConfigError, ServerSettings};
 use toolcrib::crib::{Approvals, OpenError};
 use toolcrib::model::text;
-use toolcrib::{Crib, CribOptions, ErrorCode, ToolError};
+use toolcrib::registry::EventSubscription;
+use toolcrib::{Crib, CribOptions, ErrorCode, EventKind, ToolError};
 use toolcrib_server::auth::{Clients, Hosts, Tokens};
 use toolcrib_server::listen::{self, Limits, ListenError, ListenOptions, Server, Stopping, Tls};
 use toolcrib_server::observe::{Observer, ObserverOptions, Sink, Telemetry};
 use toolcrib_server::running::{RunningServer, Servers, settings_digest};
+use toolcrib_server::web::Web;
 use toolcrib_server::{Api, ApiOptions};
 
 use super::{Done, opened, warn_of_files, warn_of_store};
@@ -25,6 +27,9 @@ use crate::args::{Global, ServeArgs};
 use crate::failure::CliError;
 use crate::output::Output;
 use crate::signals::Stops;
+
+/// How many lines about questions wait for a slow terminal.
+const MAX_QUESTIONS: usize = 100;
 
 /// How long the access log and the collector of traces may take for what is left at the end.
 const FLUSH: Duration = Duration::from_secs(2);
@@ -40,12 +45,12 @@ pub(super) fn serve(args: &ServeArgs, global: &Global, output: &Output) -> Done 
         .build()
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
     let served = runtime.block_on(run(args, &settings, crib, output));
-    // Whatever blocks a thread now is nobody's answer any more.
+    // Whatever blocks a thread now is no one's answer any more.
     runtime.shutdown_background();
     served
 }
 
-/// Like those of every command, but that nobody's terminal is the session of its calls.
+/// Like those of every command, but that no one's terminal is the session of its calls.
 fn options(global: &Global) -> CribOptions {
     let mut options = CribOptions::default()
         .approvals(Approvals::Queue { wait: None })
@@ -103,14 +108,19 @@ async fn run(
     let server = bind(args, settings, output)?;
     let given = std::env::var("TOOLCRIB_TOKEN").ok();
     let has_file = given.is_none();
-    let tokens = Tokens::open(crib.home(), given, Clients::of_home(crib.home()))
-        .map_err(|error| CliError::usage(error.to_string()))?;
+    let tokens = Tokens::open(crib.home(), given, Clients::of_home(crib.home()));
+    let tokens = tokens.map_err(|error| {
+        let file = crib.home().join("token");
+        CliError::usage(error.to_string()).with_hint(format!("the file is {}", file.display()))
+    })?;
     let (hosts, origins) = (settings.hosts.clone(), settings.origins.clone());
     let hosts = Hosts::new(hosts, origins, server.address())
         .map_err(|error| CliError::usage(error.to_string()))?;
     let observer = observer(settings, &crib, output)?;
+    let web = web(args)?;
     let options = ApiOptions {
         tokens,
+        web,
         hosts,
         observer: observer.clone(),
         max_body_bytes: settings.max_body_bytes,
@@ -133,12 +143,16 @@ async fn run(
         let warning = "other commands will not find this server by its home";
         output.say(&format!("{} {warning}: {error}", output.bold("warning:")));
     }
-    tell(&server, settings, &crib, has_file, output);
+    let link = link(&api, server.url().as_deref());
+    tell(&server, settings, &crib, has_file, link.as_deref(), output);
     warn(&crib, output);
-    let url = server.url();
+    let _questions = announce_questions(&crib, output);
     let shown = async {
         if args.open {
-            open(url.as_deref(), output).await;
+            match &link {
+                Some(link) => open(link, output).await,
+                None => output.say("there is no address to open in a browser: leave --socket out"),
+            }
         }
         std::future::pending::<()>().await;
     };
@@ -172,9 +186,72 @@ async fn run(
         () = shown => {}
     }
     drop(announced);
-    // What happened is told to the end, by whoever is slow to listen not for long.
+    // Pending events are sent to the end, but slow readers do not delay it for long.
     let _ = tokio::task::spawn_blocking(move || observer.flush(FLUSH)).await;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The files of the web admin.
+fn web(args: &ServeArgs) -> Result<Web, CliError> {
+    let Some(directory) = &args.web else {
+        return Ok(Web::BuiltIn);
+    };
+    let web = Web::Directory(directory.clone());
+    match web.is_there() {
+        true => Ok(web),
+        false => Err(CliError::usage(format!(
+            "--web: `{}` has no index.html",
+            text::visible(&directory.display().to_string())
+        ))
+        .with_hint("`npm run build` in `web` writes `web/dist`")),
+    }
+}
+
+/// A link that signs one browser in; the plain address if no one can sign in.
+fn link(api: &Api, url: Option<&str>) -> Option<String> {
+    let url = url?;
+    let code = api
+        .tokens()
+        .browsers()
+        .and_then(|browsers| browsers.issue_code().ok());
+    Some(match code {
+        Some(code) => format!("{url}/ui/#code={code}"),
+        None => format!("{url}/ui/"),
+    })
+}
+
+/// Prints a line for every call that begins to wait for a person, for as long as the subscription is kept. The lines go through a
+/// thread, because a call must not wait for the reader of stderr.
+fn announce_questions(crib: &Crib, output: &Output) -> Option<EventSubscription> {
+    if output.quiet() {
+        return None;
+    }
+    let (sender, lines) = mpsc::sync_channel::<String>(MAX_QUESTIONS);
+    std::thread::spawn(move || {
+        for line in lines {
+            let _ = writeln!(std::io::stderr().lock(), "{line}");
+        }
+    });
+    Some(crib.registry().on_event(move |call, event| {
+        if let EventKind::Approval {
+            status,
+            id: Some(id),
+            reason,
+        } = &event.kind
+            && status == "pending"
+        {
+            let short = &id[id.len().saturating_sub(8)..];
+            let why = reason.as_deref().unwrap_or_default();
+            let line = format!(
+                "`{}` of {} waits for approval ({}): toolcrib approvals approve {short}",
+                text::visible(&call.tool),
+                call.caller,
+                text::visible(&text::shorten(why, 200)),
+            );
+            // Of more questions than anybody reads, `toolcrib approvals` knows.
+            let _ = sender.try_send(line);
+        }
+    }))
 }
 
 /// The access log and traces, as the settings want them.
@@ -210,7 +287,7 @@ fn bind(args: &ServeArgs, settings: &ServerSettings, output: &Output) -> Result<
         );
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }
-    // Whoever names a socket and no address wants nobody on the network.
+    // A socket without an address means: no access from the network.
     let only_socket = args.socket.is_some() && args.addr.is_none();
     tls.and_then(|tls| {
         Server::bind(ListenOptions {
@@ -278,12 +355,20 @@ fn warn(crib: &Crib, output: &Output) {
 }
 
 /// Says where it listens and what to do next.
-fn tell(server: &Server, settings: &ServerSettings, crib: &Crib, has_file: bool, output: &Output) {
+fn tell(
+    server: &Server,
+    settings: &ServerSettings,
+    crib: &Crib,
+    has_file: bool,
+    link: Option<&str>,
+    output: &Output,
+) {
     let token = crib.home().join("token");
     if output.json() {
         output.ndjson(&json!({
             "url": server.url(),
             "socket": server.socket(),
+            "ui": link,
             "tokenFile": has_file.then_some(&token),
             "pid": std::process::id(),
         }));
@@ -301,7 +386,7 @@ fn tell(server: &Server, settings: &ServerSettings, crib: &Crib, has_file: bool,
     };
     let reach = match (&url, server.socket()) {
         (Some(url), _) => match &settings.certificate {
-            // Whoever made it for this server alone has it in no list.
+            // A certificate made for this server alone is in no list.
             Some(files) => format!("--cacert {} {url}", quoted(&files.certificate)),
             None => url.clone(),
         },
@@ -312,24 +397,24 @@ fn tell(server: &Server, settings: &ServerSettings, crib: &Crib, has_file: bool,
     if let Some(workspace) = crib.workspace_path() {
         output.say(&format!("works in         {}", workspace.display()));
     }
+    if let Some(link) = link {
+        output.say(&format!("in a browser     {link}"));
+        output.say("                 signs one browser in, within ten minutes; `toolcrib ui` opens another");
+    }
     output.say(&format!(
-        "what there is    curl -H \"Authorization: Bearer {shown}\" {reach}/tools"
+        "tools            curl -H \"Authorization: Bearer {shown}\" {reach}/tools"
     ));
     if let Some(url) = &url {
-        output.say(&format!("how it is used   {url}/api/docs"));
+        output.say(&format!("API docs         {url}/api/docs"));
         output.say(&format!("MCP clients      {url}/mcp"));
     }
-    output.say("who may call     toolcrib clients add NAME makes a token for a program");
-    output.say("what waits       toolcrib approvals list");
+    output.say("tokens           toolcrib clients add NAME makes a token for a program");
+    output.say("approvals        toolcrib approvals list");
     output.say("Ctrl-C stops it");
 }
 
-/// Shows the server in a browser; whoever has none is told the address.
-async fn open(url: Option<&str>, output: &Output) {
-    let Some(url) = url else {
-        output.say("there is no address to open in a browser: leave --socket out");
-        return;
-    };
+/// Opens a link in a browser; where there is none, prints it.
+pub(super) async fn open(url: &str, output: &Output) {
     let opener = match cfg!(target_os = "macos") {
         true => "open",
         false => "xdg-open",
@@ -342,7 +427,7 @@ async fn open(url: Option<&str>, output: &Output) {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    // A thread of its own, as some openers last as long as the browser; it waits, so that none is left as a zombie.
+    // Its own thread, as some openers last as long as the browser; it waits, so that none is left as a zombie.
     let (send, ended) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {
         let _ = send.send(command.status());

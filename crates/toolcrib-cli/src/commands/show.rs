@@ -15,15 +15,16 @@ use super::trust::labelled;
 use super::{Done, in_words, reason_of, word};
 use crate::args::ShowArgs;
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
 use crate::remote;
 use crate::remote::Backend;
 
 /// A tool that was looked up, for people.
 pub(super) struct Looked {
-    /// What programs are told of it.
+    /// The document for programs.
     document: JsonObject,
-    /// What people are told beside it.
+    /// Additional facts for people.
     shown: ToolShown,
 }
 
@@ -159,15 +160,15 @@ fn print(tool: &Looked, output: &Output) {
         line("title", shown.title.as_deref().unwrap_or_default());
         line("version", tool.text("version"));
         line("id", tool.text("toolID"));
-        line("created", tool.text("createdAt"));
-        line("modified", tool.text("modifiedAt"));
+        line("created", &local_time::of_text(tool.text("createdAt")));
+        line("modified", &local_time::of_text(tool.text("modifiedAt")));
     }
     if !tool.text("lastCalledAt").is_empty() {
         let times = match tool.document.get("callCount").and_then(Value::as_u64) {
             Some(1) => "once".to_owned(),
             count => format!("{} times", count.unwrap_or_default()),
         };
-        let last = tool.text("lastCalledAt");
+        let last = local_time::of_text(tool.text("lastCalledAt"));
         line("called", &format!("{times}, last {last}"));
     }
     line("also", &tool.texts("aliases").join(", "));

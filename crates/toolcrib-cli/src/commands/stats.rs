@@ -1,6 +1,6 @@
 //! `toolcrib stats`: what the record of calls adds up to.
 //!
-//! The record is in the home, whoever called; a server that serves this home adds what only it knows. One that is named by `--server`
+//! The home has the record of all callers; a server that serves this home adds what only it knows. One that is named by `--server`
 //! says everything itself.
 
 use std::collections::BTreeMap;
@@ -17,13 +17,14 @@ use super::Done;
 use crate::args::{Global, StatsArgs};
 use crate::duration;
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
 use crate::remote;
 
 /// How many codes of one tool are shown to people.
 const MAX_CODES: usize = 3;
 
-/// What is shown of the figures.
+/// The selection of figures to show.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Figures {
@@ -171,18 +172,25 @@ fn counted(count: u64, several: &str) -> String {
 }
 
 /// A column: its heading, how wide a line must be for it to be shown, and what it says.
-type Column = (&'static str, usize, fn(&Calls) -> String);
+type Column = (&'static str, usize, fn(&Calls, &Output) -> String);
 
 const COLUMNS: [Column; 6] = [
-    ("CALLS", 0, |calls| calls.calls.to_string()),
-    ("OK", 0, |calls| calls.ok.to_string()),
-    ("P50", 64, |calls| duration::measured(calls.duration_ms.p50)),
-    ("P95", 0, |calls| duration::measured(calls.duration_ms.p95)),
-    ("MAX", 80, |calls| duration::measured(calls.duration_ms.max)),
-    ("LAST (UTC)", 100, |calls| {
-        let last = calls
-            .last_at
-            .map(|at| at.strftime("%Y-%m-%d %H:%M").to_string());
+    ("CALLS", 0, |calls, _| calls.calls.to_string()),
+    ("OK", 0, |calls, _| calls.ok.to_string()),
+    ("P50", 64, |calls, _| {
+        duration::measured(calls.duration_ms.p50)
+    }),
+    ("P95", 0, |calls, _| {
+        duration::measured(calls.duration_ms.p95)
+    }),
+    ("MAX", 80, |calls, _| {
+        duration::measured(calls.duration_ms.max)
+    }),
+    ("LAST", 100, |calls, output| {
+        let last = calls.last_at.map(|at| match output.plain() {
+            true => at.strftime("%Y-%m-%d %H:%M").to_string(),
+            false => local_time::minute(at),
+        });
         last.unwrap_or_default()
     }),
 ];
@@ -199,7 +207,7 @@ fn table(figures: &Figures, output: &Output) {
         .collect();
     let row = |name: &str, calls: &Calls| {
         let mut row = vec![visible(name).into_owned()];
-        row.extend(columns.iter().map(|(_, _, says)| says(calls)));
+        row.extend(columns.iter().map(|(_, _, says)| says(calls, output)));
         row.push(failures(&calls.codes, output));
         row
     };

@@ -98,7 +98,7 @@ pub(super) fn refuse_own(bundle: &BundleRow) -> Result<(), CliError> {
     Err(CliError::from(ToolError::new(ErrorCode::ReadOnly, message)).with_hint(hint))
 }
 
-/// Refuses a bundle in which nothing can be changed as it stands.
+/// Refuses a bundle in which nothing can be changed as it is.
 pub(super) fn refuse_closed(bundle: &BundleRow) -> Result<(), CliError> {
     let slug = &bundle.slug;
     let (state, verb, what) = match (bundle.soft_deleted_at, bundle.is_enabled) {
@@ -113,7 +113,7 @@ pub(super) fn refuse_closed(bundle: &BundleRow) -> Result<(), CliError> {
     Err(CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint))
 }
 
-/// Prints problems of a manifest, which have their places in the record as the store would write it. Where a line stands once
+/// Prints problems of a manifest, which have their places in the record as the store would write it. Where a line is once
 /// and alike in the text that a person wrote, it is shown there.
 pub(super) fn print_problems(
     shown: &str,

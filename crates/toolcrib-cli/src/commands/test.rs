@@ -24,7 +24,7 @@ use crate::signals::Stops;
 
 pub(super) use choose::Origin;
 use choose::{Chosen, choose, prepare};
-pub(super) use print::{as_json, in_one_line, summary};
+pub(super) use print::{as_json, in_one_line, print_diff, summary};
 
 pub(super) fn test(args: &TestArgs, global: &Global, output: &Output) -> Done {
     let crib = open(global, output)?;
@@ -159,7 +159,7 @@ async fn run(
     }
 }
 
-/// Runs tests and tells of each in turn; a moving line shows how far they are.
+/// Runs tests and reports each in turn; a progress line shows how far they are.
 pub(super) async fn run_tests(
     bench: &Bench,
     tests: Vec<Trial>,

@@ -89,7 +89,7 @@ pub(super) fn still_says(file: &ToolFile, text: &str) -> bool {
     fs::read(&file.path).is_ok_and(|bytes| bytes == text.as_bytes())
 }
 
-/// Whether a file needs, and has, a pin: what its user has it changed to is pinned anew.
+/// Whether a file needs, and has, a pin: a change that its user asked for is pinned again.
 pub(super) fn is_pinned(file: &ToolFile) -> bool {
     match file.trust {
         Trust::Pinned => true,
@@ -145,7 +145,7 @@ pub(super) fn no_such(kind: &str, word: &str, files: &[ToolFile]) -> CliError {
     ToolError::new(ErrorCode::ToolNotFound, message).into()
 }
 
-/// Writes a file whole: whoever reads meanwhile finds the old text or the new one.
+/// Writes a file whole: a reader in the meantime finds the old text or the new one.
 pub(super) fn write(path: &Path, text: &str, overwrite: Overwrite) -> Result<Written, CliError> {
     let failed = |error: std::io::Error| {
         let message = format!("cannot write `{}`: {error}", path.display());
@@ -153,7 +153,7 @@ pub(super) fn write(path: &Path, text: &str, overwrite: Overwrite) -> Result<Wri
     };
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(failed)?;
-    // Others may read what is shared in a project; the mode that somebody chose stays.
+    // Others may read what is shared in a project; the mode that someone chose stays.
     let mode = fs::symlink_metadata(path).map_or(0o666, |found| found.permissions().mode() & 0o777);
     let mut file = tempfile::Builder::new()
         .prefix(".toolcrib-")

@@ -1,34 +1,34 @@
 //! `toolcrib trust`: what the tools of a project would run, and the word that they may.
 //!
-//! What is trusted is what was shown: the library pins the bytes of this very review, so that a file that changes while its
+//! Only the shown bytes are trusted: the library pins the bytes of this review, so that a file that changes while its
 //! reader thinks stays untrusted.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
+use toolcrib::Crib;
 use toolcrib::model::text;
-use toolcrib::source::{Review, ReviewedFile, Standing, Trust, runs};
-use toolcrib::{Crib, ErrorCode, ToolError};
+use toolcrib::source::{Review, ReviewedFile, Scope, Standing, Trust, runs};
 
 use super::confirm::confirmed;
+use super::tool_file::{find, no_such};
 use super::{Done, opened, options};
 use crate::args::{Global, TrustArgs};
 use crate::failure::CliError;
 use crate::output::Output;
 
 pub(super) fn trust(args: &TrustArgs, global: &Global, output: &Output) -> Done {
-    let mut options = options(global);
-    if let Some(directory) = &args.directory {
-        options = options.workspace(project_of(directory));
-    }
-    let crib = opened(options, output)?;
+    let (crib, chosen) = meant(args, global, output)?;
     let Some(workspace) = crib.workspace_path() else {
         let message = "there is no project here whose tools could be trusted";
         return Err(CliError::usage(message).with_hint("name its directory: `toolcrib trust DIR`"));
     };
     let workspace = workspace.display().to_string();
-    let review = crib.review();
+    let review = match &chosen {
+        Some(paths) => crib.review().only(|file| paths.contains(&file.path)),
+        None => crib.review(),
+    };
     let lines = page(&review, &workspace, output);
     if review.is_settled() {
         return settled(&review, &workspace, &lines, output);
@@ -36,22 +36,66 @@ pub(super) fn trust(args: &TrustArgs, global: &Global, output: &Output) -> Done 
     if !output.json() {
         lines.iter().for_each(|line| output.line(line));
     } else if !args.yes {
-        // Who is asked has to see what about.
+        // The person who is asked must see what the question is about.
         lines.iter().for_each(|line| output.error_line(line));
     }
     let count = review.open().count();
     let question = match count {
-        0 => "forget what is gone? [y/n] ".to_owned(),
+        0 => "forget the files that are gone? [y/n] ".to_owned(),
         1 => "may this tool be called from now on? [y/n] ".to_owned(),
         count => format!("may these {count} tools be called from now on? [y/n] "),
     };
     if !args.yes && !confirmed(&question, global, output)? {
-        let message = "nothing was trusted";
-        return Err(ToolError::new(ErrorCode::ApprovalDenied, message).into());
+        // The answer was asked for, and "no" is as good a one as "yes".
+        match output.json() {
+            true => output.document(&document(&review, &workspace, false)),
+            false => output.say("nothing was trusted"),
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     crib.trust(&review)?;
     done(&crib, &review, &workspace, output);
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is to be trusted: the files of the tools that are named, or all of the project that is.
+fn meant(
+    args: &TrustArgs,
+    global: &Global,
+    output: &Output,
+) -> Result<(Crib, Option<Vec<PathBuf>>), CliError> {
+    let crib = opened(options(global), output)?;
+    if args.what.is_empty() {
+        return Ok((crib, None));
+    }
+    let report = crib.tool_files();
+    let mut paths = Vec::new();
+    for word in &args.what {
+        match find(word, &report.files) {
+            Some(file) if file.scope == Scope::Local => paths.push(file.path.clone()),
+            Some(file) => {
+                let message = format!(
+                    "`{}` needs no trust: `{}` is not a file of a project",
+                    word, file.shown
+                );
+                return Err(CliError::usage(message));
+            }
+            // A directory has no tool's name, or is the only word.
+            None if args.what.len() == 1 && Path::new(word).is_dir() => {
+                let project = options(global).workspace(project_of(Path::new(word)));
+                return Ok((opened(project, output)?, None));
+            }
+            None if args.what.len() == 1 && word.contains('/') => {
+                let message = format!(
+                    "there is neither a tool nor a directory `{}`",
+                    text::shorten(word, 200)
+                );
+                return Err(CliError::usage(message));
+            }
+            None => return Err(no_such("tool with a file", word, &report.files)),
+        }
+    }
+    Ok((crib, Some(paths)))
 }
 
 /// People name the directory that the tools are in, too.
@@ -86,7 +130,7 @@ fn settled(review: &Review, workspace: &str, lines: &[String], output: &Output) 
             lines.iter().for_each(|line| output.line(line));
             output.say("none of the files is a tool that could be trusted");
         }
-        1 => output.say("its one tool is trusted already"),
+        1 => output.say("the tool is trusted already"),
         count => output.say(&format!("all {count} tools are trusted already")),
     }
     Ok(ExitCode::SUCCESS)
@@ -131,7 +175,7 @@ fn page(review: &Review, workspace: &str, output: &Output) -> Vec<String> {
     lines
 }
 
-fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
+pub(super) fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
     let file = &reviewed.file;
     let name = output.heading(&text::visible(&file.name));
     let state = word(reviewed);
@@ -190,7 +234,7 @@ pub(super) fn labelled(what: &str, content: &str) -> Vec<String> {
     }
 }
 
-/// How a file stands, in a word.
+/// The status of a file, in a word.
 fn word(reviewed: &ReviewedFile) -> &'static str {
     match (&reviewed.file.standing, &reviewed.file.trust) {
         (Standing::Broken { .. }, _) => "broken",

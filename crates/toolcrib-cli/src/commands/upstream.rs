@@ -1,5 +1,6 @@
 //! `toolcrib upstream`: MCP servers whose tools are used through Toolcrib.
 
+mod approval;
 mod import;
 
 use std::future::Future;
@@ -23,7 +24,7 @@ use crate::progress;
 use crate::prompt::Screen;
 use crate::remote::{Backend, is_segment};
 
-/// How long somebody may take to log in at a server that is being added.
+/// How long someone may take to log in at a server that is being added.
 const LOGIN_TIME: Duration = Duration::from_secs(300);
 
 /// How long an answer may take: another server may have to be waited for, twice.
@@ -46,6 +47,9 @@ pub(super) fn upstream(
             })?;
             return import::import(args, crib, global, output);
         }
+        UpstreamCommand::Allow(args) => approval::set("allow", args, backend, output)?,
+        UpstreamCommand::Ask(args) => approval::set("ask", args, backend, output)?,
+        UpstreamCommand::Deny(args) => approval::set("deny", args, backend, output)?,
         UpstreamCommand::List => {
             let rows: Vec<Value> = backend.rows("/api/upstreams?pageSize=500", "upstreams")?;
             print_list(&json!(rows), output);
@@ -81,7 +85,7 @@ pub(super) fn upstream(
             } else {
                 let name = visible(name);
                 output.say(&match was_there {
-                    true => format!("forgot the login at `{name}`; the server was not told"),
+                    true => format!("removed the login at `{name}`; the server was not informed"),
                     false => format!("there is no login at `{name}`"),
                 });
             }
@@ -133,7 +137,7 @@ fn page(no_browser: bool, output: &Output) -> impl Fn(&str) + Send + Sync + 'sta
     }
 }
 
-/// The settings that somebody typed.
+/// The settings that someone typed.
 fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
     let name = upstream::name(&args.name).map_err(CliError::usage)?;
     let mut fields = Map::new();
@@ -257,7 +261,7 @@ fn add(
     Ok(())
 }
 
-/// The digests of the tools that somebody has seen: what is accepted is these and nothing else.
+/// The digests of the tools that someone has seen: what is accepted is these and nothing else.
 fn digests(probe: &Value) -> Value {
     let tools = probe["tools"].as_array().into_iter().flatten();
     let digests: Map<String, Value> = tools
@@ -345,7 +349,7 @@ fn warnings(tool: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A line for each tool that a server has and nobody can use.
+/// A line for each tool that a server has and no one can use.
 fn left_out(probe: &Value) -> Vec<String> {
     let rejected = probe["rejected"].as_array().into_iter().flatten();
     rejected
@@ -363,7 +367,7 @@ fn left_out(probe: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A text of somebody else's, fit to stand in a line of ours.
+/// A text of someone else's, fit to stand in a line of ours.
 fn line_of(value: &Value, key: &str) -> String {
     visible_line(value[key].as_str().unwrap_or_default()).into_owned()
 }
@@ -512,7 +516,7 @@ fn test(names: &[String], backend: &Backend, output: &Output) -> Done {
         names => names.to_vec(),
     };
     let tests = names.iter().map(|name| backend.client.json(testing(name)));
-    // At once: one that hangs delays nobody's answer but the last.
+    // At once: one that hangs delays no one's answer but the last.
     let tests = futures_util::future::join_all(tests);
     let all = names.join(", ");
     let tested = alive(&all, output, tests);
@@ -534,7 +538,7 @@ fn test(names: &[String], backend: &Backend, output: &Output) -> Done {
                 }
                 documents.push(document);
             }
-            // What is wrong with this one; the others may be well.
+            // The problem of this one; the others may be fine.
             Err(ClientError::Refused { error, .. }) => {
                 documents.push(json!({"name": name, "error": error}));
                 if !output.json() {
@@ -581,7 +585,7 @@ fn accept(
     let is_meant = |tool: &str| tools.is_empty() || tools.iter().any(|one| one == tool);
     let mut meant: Vec<Value> = tested["changes"].as_array().cloned().unwrap_or_default();
     meant.retain(|change| is_meant(&changed(change)));
-    // Also where nobody is asked.
+    // Also where no one is asked.
     for tool in tested["tools"].as_array().into_iter().flatten() {
         let own = tool["name"].as_str().unwrap_or_default();
         if meant.iter().any(|change| changed(change) == own) {

@@ -1,7 +1,11 @@
 //! `toolcrib watch`: tools are checked and tested whenever their files change.
 //!
 //! Files are looked at five times a second: it costs one `stat` each, works on every file system, and an editor that writes a
-//! file in two steps is seen at the second one. What counts is what is in them: a file that is only touched is no news.
+//! file in two steps is seen at the second one. What counts is what is in them: a file that is only touched is not news. What is
+//! done about tools that are not trusted is in `trusting`.
+
+mod head;
+mod trusting;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,17 +17,19 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib::definition::Severity;
 use toolcrib::model::text;
-use toolcrib::source::{FileDefinition, ToolFile};
+use toolcrib::source::{FileDefinition, ToolFile, Trust};
 use toolcrib::trial::{TestReport, TestStatus, Trial};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::test::{
-    Origin, as_json, bench, cancel_on_interrupt, cores, in_one_line, run_tests, summary,
+    Origin, as_json, bench, cancel_on_interrupt, cores, in_one_line, print_diff, run_tests, summary,
 };
 use super::tool_file::{find, no_such, problem_json};
 use super::{Done, open};
 use crate::args::{Global, WatchArgs};
+use crate::local_time;
 use crate::output::Output;
+use trusting::{Trusting, When};
 
 /// How often the files are looked at.
 const EVERY: Duration = Duration::from_millis(200);
@@ -36,11 +42,25 @@ pub(super) fn watch(args: &WatchArgs, global: &Global, output: &Output) -> Done 
             return Err(no_such("tool with a file", word, &report.files));
         }
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // A second thread, so that Ctrl-C is heard while a question waits.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
         .enable_all()
         .build()
         .map_err(|error| ToolError::new(ErrorCode::Internal, format!("cannot start: {error}")))?;
-    let watch = Watch { args, crib, output };
+    let trusting = Trusting::new(&crib, args.trust, global, output)?;
+    let untrusted = report.untrusted();
+    if untrusted > 0 && !args.trust {
+        output.say(&output.dim(&format!(
+            "{untrusted} of the tools are not trusted and cannot be called: `toolcrib trust`"
+        )));
+    }
+    let watch = Watch {
+        args,
+        crib: &crib,
+        trusting,
+        output,
+    };
     let done = runtime.block_on(watch.follow());
     runtime.shutdown_background();
     done
@@ -48,7 +68,8 @@ pub(super) fn watch(args: &WatchArgs, global: &Global, output: &Output) -> Done 
 
 struct Watch<'a> {
     args: &'a WatchArgs,
-    crib: Crib,
+    crib: &'a Crib,
+    trusting: Trusting<'a>,
     output: &'a Output,
 }
 
@@ -62,10 +83,12 @@ impl Watch<'_> {
         self.output
             .say(&self.output.dim("watching; Ctrl-C ends it"));
         let mut seen = Seen::new();
+        let mut when = When::BeforeTheStart;
         let mut is_new = true;
         while !cancel.is_cancelled() && !self.output.has_failed() {
             if is_new {
-                seen = self.again(&seen, &cancel).await;
+                seen = self.again(&seen, when, &cancel).await?;
+                when = When::Now;
             }
             if tokio::time::timeout(EVERY, cancel.cancelled())
                 .await
@@ -80,7 +103,12 @@ impl Watch<'_> {
     }
 
     /// Checks and tests the tools whose files are others than they were, and those that use them.
-    async fn again(&self, seen: &Seen, cancel: &CancellationToken) -> Seen {
+    async fn again(
+        &self,
+        seen: &Seen,
+        when: When,
+        cancel: &CancellationToken,
+    ) -> Result<Seen, ToolError> {
         let report = self.crib.tool_files();
         let files = &report.files;
         let now: Seen = files
@@ -96,7 +124,7 @@ impl Watch<'_> {
             .filter(|file| has_changed(file))
             .map(|file| file.name.as_str())
             .collect();
-        let bench = bench(&self.crib, self.args.yes);
+        let bench = bench(self.crib, self.args.yes);
         for file in files {
             let uses_one = || {
                 let uses = file.definition.as_ref().map(|definition| definition.uses());
@@ -114,8 +142,11 @@ impl Watch<'_> {
                 break;
             }
             self.tell(file, &reports, started.elapsed());
+            if has_changed(file) {
+                self.trusting.look(file, when, cancel).await?;
+            }
         }
-        now
+        Ok(now)
     }
 
     fn is_meant(&self, file: &ToolFile, files: &[ToolFile]) -> bool {
@@ -148,6 +179,7 @@ impl Watch<'_> {
                 "event": "tested",
                 "tool": file.name,
                 "file": file.path,
+                "trusted": matches!(file.trust, Trust::Pinned | Trust::ByPlace),
                 "ok": errors == 0 && failed.count() == 0,
                 "problems": problems,
                 "tests": tests,
@@ -185,6 +217,9 @@ impl Watch<'_> {
                 "          {test} ({}:{})  {why}",
                 file.shown, report.at.0
             ));
+            for mismatch in &report.mismatches {
+                print_diff(mismatch, "            | ", output);
+            }
         }
     }
 
@@ -234,7 +269,7 @@ impl Watch<'_> {
     }
 
     fn line(&self, word: &str, words: &str) {
-        let time = Timestamp::now().strftime("%H:%M:%SZ");
+        let time = local_time::clock(Timestamp::now());
         self.output.line(&format!("{time} {word} {words}"));
     }
 }

@@ -1,8 +1,8 @@
-//! Which values become arguments: those that `--param` names, and placeholders that are no secrets.
+//! Which values become arguments: those that `--param` names, and placeholders that are not secrets.
 
 use serde_json::{Value, json};
 
-use super::mark;
+use super::placeholder;
 use super::url::decoded;
 
 /// What `--param` asks for.
@@ -86,7 +86,7 @@ fn argument_name(text: &str) -> String {
         })
         .collect();
     let name = name.trim_matches('_').to_owned();
-    match mark::is_name(&name) {
+    match placeholder::is_name(&name) {
         true => name,
         false => format!("p_{name}"),
     }
@@ -99,7 +99,7 @@ pub(crate) struct Argument {
     pub(crate) name: String,
     /// Its type in JSON Schema.
     pub(crate) kind: &'static str,
-    /// Where it stands, in words.
+    /// Where it is, in words.
     pub(crate) place: String,
     /// What stood there.
     pub(crate) example: Option<Value>,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::mark::{self, Spellings};
 use super::options::Data;
+use super::placeholder::{self, Spellings};
 use super::url::{Pair, component};
 
 /// A body.
@@ -32,12 +32,12 @@ pub(super) fn text_of(data: &[Data]) -> String {
 /// `name=content` with the content encoded; `=content` and `content` are content only.
 pub(super) fn encoded(text: &str) -> String {
     match text.split_once('=') {
-        Some(("", content)) => component(&mark::find(content, Spellings::Doubled)),
+        Some(("", content)) => component(&placeholder::find(content, Spellings::Doubled)),
         Some((name, content)) => {
-            let content = component(&mark::find(content, Spellings::Doubled));
+            let content = component(&placeholder::find(content, Spellings::Doubled));
             format!("{name}={content}")
         }
-        None => component(&mark::find(text, Spellings::Doubled)),
+        None => component(&placeholder::find(text, Spellings::Doubled)),
     }
 }
 
@@ -51,7 +51,7 @@ impl Body {
         } else if media == "application/x-www-form-urlencoded" {
             let mut pairs = Pair::all(text);
             for pair in &mut pairs {
-                pair.name = mark::find(&pair.name, Spellings::Doubled);
+                pair.name = placeholder::find(&pair.name, Spellings::Doubled);
                 pair.value = pair.value.as_deref().map(placeholders);
             }
             Body::Form(pairs)
@@ -63,34 +63,34 @@ impl Body {
     /// JSON, if it is.
     pub(super) fn json(text: &str) -> Option<Body> {
         // `{"n": ${n}}`: what is outside of quotes is a whole value.
-        let marked = mark::find(text, Spellings::Doubled);
-        let mut value: Value = serde_json::from_str(&mark::quote_whole(&marked)).ok()?;
+        let marked = placeholder::find(text, Spellings::Doubled);
+        let mut value: Value = serde_json::from_str(&placeholder::quote_whole(&marked)).ok()?;
         each_text(&mut value, &placeholders);
         Some(Body::Json(value))
     }
 
     fn plain(text: &str) -> Body {
-        Body::Text(mark::find(text, Spellings::Doubled))
+        Body::Text(placeholder::find(text, Spellings::Doubled))
     }
 
     /// As a template.
     pub(super) fn template(&self) -> String {
         match self {
-            Body::Json(value) => mark::json_template(&value.to_string()),
-            Body::Form(pairs) => mark::template(&Pair::join(pairs)),
-            Body::Text(text) => mark::template(text),
+            Body::Json(value) => placeholder::json_template(&value.to_string()),
+            Body::Form(pairs) => placeholder::template(&Pair::join(pairs)),
+            Body::Text(text) => placeholder::template(text),
         }
     }
 }
 
-/// `${name}` and `{{name}}` anywhere, `{name}` where nothing else stands: braces are common in bodies.
+/// `${name}` and `{{name}}` anywhere, `{name}` where nothing else is: braces are common in bodies.
 fn placeholders(text: &str) -> String {
     let inside = text
         .strip_prefix('{')
         .and_then(|text| text.strip_suffix('}'));
     match inside {
-        Some(name) if mark::is_name(name) => mark::of(name),
-        _ => mark::find(text, Spellings::Doubled),
+        Some(name) if placeholder::is_name(name) => placeholder::of(name),
+        _ => placeholder::find(text, Spellings::Doubled),
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn urlencoding_keeps_placeholders() {
-        assert_eq!(mark::shown(&encoded("q=a b&${c}")), "q=a%20b%26${c}");
+        assert_eq!(placeholder::shown(&encoded("q=a b&${c}")), "q=a%20b%26${c}");
         assert_eq!(encoded("=a b"), "a%20b");
         assert_eq!(encoded("a b"), "a%20b");
     }

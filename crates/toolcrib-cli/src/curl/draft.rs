@@ -7,8 +7,8 @@ use super::arguments::{Argument, Finds, Param};
 use super::body::{self, Body};
 use super::credential;
 use super::headers::{Auth, Headers};
-use super::mark::{self, Spellings};
 use super::options::Command;
+use super::placeholder::{self, Spellings};
 use super::secrets::{SecretUse, Secrets};
 use super::url::{Pair, Url, decoded};
 use super::why::Why;
@@ -35,9 +35,9 @@ pub(super) struct Draft {
     pub(super) notes: Vec<String>,
 }
 
-/// Where a placeholder stands: upper case means a secret in some places and nothing in others.
+/// Where a placeholder is: upper case means a secret in some places and nothing in others.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum RequestPart {
     Path,
     Query,
     Header,
@@ -91,12 +91,12 @@ impl Making<'_> {
         self.small_headers(&command, &mut headers);
         let auth = self.auth(&command, &mut headers);
         let mut query = std::mem::take(&mut self.url.query);
-        self.pairs(&mut query, Place::Query);
+        self.pairs(&mut query, RequestPart::Query);
         self.url.query = query;
         for (name, value) in &headers.kept {
             self.claim(
                 value,
-                Place::Header,
+                RequestPart::Header,
                 &format!("Part of the header `{name}`"),
             );
         }
@@ -150,7 +150,7 @@ impl Making<'_> {
                 .all(|byte| byte.is_ascii_alphabetic() || byte == b'-');
         if !is_plain || method.len() > 20 {
             self.why.push(Why::new(
-                "the method is no word of letters",
+                "the method is not a word of letters",
                 "write -X POST",
             ));
         }
@@ -167,7 +167,7 @@ impl Making<'_> {
         }
         let text = body::text_of(&command.data);
         if command.get || command.head {
-            let marked = mark::find(&text, Spellings::All);
+            let marked = placeholder::find(&text, Spellings::All);
             self.url.query.extend(Pair::all(&marked));
             return None;
         }
@@ -204,15 +204,15 @@ impl Making<'_> {
         let mut body = Body::read(&text, &content_type);
         match &mut body {
             Body::Json(value) => self.fields(value, &mut Vec::new()),
-            Body::Form(pairs) => self.pairs(pairs, Place::Body),
+            Body::Form(pairs) => self.pairs(pairs, RequestPart::Body),
             Body::Text(text) => {
-                if text.len() > 40 && !mark::is_in(text) {
+                if text.len() > 40 && !placeholder::is_in(text) {
                     self.notes.push(
-                        "the body is neither JSON nor a form, and is kept as it stands: see that no credential is in it"
+                        "the body is neither JSON nor a form, and is kept as it is: make sure that it contains no credential"
                             .to_owned(),
                     );
                 }
-                self.claim(text, Place::Body, "Part of the body");
+                self.claim(text, RequestPart::Body, "Part of the body");
             }
         }
         Some(body)
@@ -221,7 +221,7 @@ impl Making<'_> {
     /// `-A`, `-e`, `-b`, `-r`.
     fn small_headers(&mut self, command: &Command, headers: &mut Headers) {
         if let Some(agent) = command.agent.as_deref().filter(|agent| !agent.is_empty()) {
-            let agent = mark::find(agent, Spellings::Doubled);
+            let agent = placeholder::find(agent, Spellings::Doubled);
             headers.push_checked("User-Agent", &agent, &mut self.secrets);
         }
         if let Some(referer) = &command.referer {
@@ -231,7 +231,7 @@ impl Making<'_> {
             headers.push("Range", range.clone());
         }
         if !command.cookies.is_empty() {
-            let cookies = mark::find(&command.cookies.join("; "), Spellings::Doubled);
+            let cookies = placeholder::find(&command.cookies.join("; "), Spellings::Doubled);
             let cookies = self
                 .secrets
                 .conceal(&cookies, "COOKIE", "the header `Cookie`");
@@ -253,11 +253,11 @@ impl Making<'_> {
             return auth;
         }
         if let Some(token) = &command.bearer {
-            let token = mark::find(token, Spellings::Doubled);
+            let token = placeholder::find(token, Spellings::Doubled);
             let token = self.secrets.conceal(&token, "TOKEN", "the bearer token");
             return Some(Auth::Bearer { token });
         }
-        let user = mark::find(&user?, Spellings::Doubled);
+        let user = placeholder::find(&user?, Spellings::Doubled);
         let (name, password) = match user.split_once(':') {
             Some((name, password)) => (name, Some(password)),
             None => (user.as_str(), None),
@@ -279,7 +279,7 @@ impl Making<'_> {
         }
         self.url.path = made.join("/");
         let path = self.url.path.clone();
-        self.claim(&path, Place::Path, "Part of the path");
+        self.claim(&path, RequestPart::Path, "Part of the path");
     }
 
     fn segment(&mut self, segment: String) -> String {
@@ -291,7 +291,7 @@ impl Making<'_> {
                 self.found[at] = true;
                 let text = decoded(&segment).unwrap_or_default();
                 self.argue(Argument::of_text(&param.name, "Part of the path", &text));
-                return mark::of(&param.name);
+                return placeholder::of(&param.name);
             }
         }
         let place = "the path";
@@ -309,7 +309,7 @@ impl Making<'_> {
     }
 
     /// A query, or a form.
-    fn pairs(&mut self, pairs: &mut [Pair], place: Place) {
+    fn pairs(&mut self, pairs: &mut [Pair], place: RequestPart) {
         let params = self.params;
         for pair in pairs {
             let name = decoded(&pair.name).unwrap_or_default();
@@ -318,8 +318,8 @@ impl Making<'_> {
                 continue;
             };
             let (words, is_credential) = match place {
-                Place::Body => (format!("Field `{name}` of the body"), is_field_name(&name)),
-                Place::Path | Place::Query | Place::Header => (
+                RequestPart::Body => (format!("Field `{name}` of the body"), is_field_name(&name)),
+                RequestPart::Path | RequestPart::Query | RequestPart::Header => (
                     format!("Query parameter `{name}`"),
                     credential::is_name(&name),
                 ),
@@ -334,7 +334,7 @@ impl Making<'_> {
                     self.no_argument(&params[at]);
                 } else {
                     self.argue(Argument::of_text(&params[at].name, &words, &text));
-                    *value = mark::of(&params[at].name);
+                    *value = placeholder::of(&params[at].name);
                 }
             } else if is_credential || credential::is_value(&text) {
                 *value = self.secrets.conceal(value, &name, &lower_first(&words));
@@ -360,8 +360,8 @@ impl Making<'_> {
             let name = &params[at].name;
             self.argue(Argument::of_value(name, &words, value));
             *value = match value {
-                Value::String(_) => Value::String(mark::of(name)),
-                _ => Value::String(mark::whole(name)),
+                Value::String(_) => Value::String(placeholder::of(name)),
+                _ => Value::String(placeholder::whole(name)),
             };
             return;
         }
@@ -371,7 +371,7 @@ impl Making<'_> {
                     *text = self.secrets.conceal(text, &name, &lower_first(&words));
                 }
                 let text = text.clone();
-                self.claim(&text, Place::Body, &words);
+                self.claim(&text, RequestPart::Body, &words);
             }
             Value::Array(values) => {
                 for (index, value) in values.iter_mut().enumerate() {
@@ -391,17 +391,18 @@ impl Making<'_> {
         }
     }
 
-    /// The names in a text that stands here: secrets by their case, or arguments.
-    fn claim(&mut self, text: &str, place: Place, words: &str) {
-        if mark::is_behind_dollar(text) {
+    /// The names in a text that is here: secrets by their case, or arguments.
+    fn claim(&mut self, text: &str, place: RequestPart, words: &str) {
+        if placeholder::is_behind_dollar(text) {
             self.why.push(Why::new(
-                "a `$` stands right before a placeholder, which templates cannot say",
+                "a `$` is right before a placeholder, which templates cannot express",
                 "let the argument hold the `$`, too",
             ));
         }
-        for name in mark::names(text) {
+        for name in placeholder::names(text) {
             let is_upper = name.bytes().all(|byte| !byte.is_ascii_lowercase());
-            let tells = matches!(place, Place::Header | Place::Query) || credential::is_name(name);
+            let tells = matches!(place, RequestPart::Header | RequestPart::Query)
+                || credential::is_name(name);
             let is_known = self.secrets.has(name)
                 || self.arguments.iter().any(|argument| argument.name == name);
             if is_known {
@@ -410,10 +411,10 @@ impl Making<'_> {
             if is_upper && tells {
                 self.secrets.claim(name, &lower_first(words));
             } else {
-                let is_whole = text == mark::whole(name);
+                let is_whole = text == placeholder::whole(name);
                 self.argue(Argument {
                     name: name.to_owned(),
-                    // Outside of quotes stands what is no text.
+                    // Outside of quotes is what is not text.
                     kind: if is_whole { "number" } else { "string" },
                     place: words.to_owned(),
                     example: None,
@@ -462,7 +463,7 @@ impl Making<'_> {
                 .collect();
             let names: Vec<&str> = names
                 .into_iter()
-                .filter(|name| !mark::is_in(name))
+                .filter(|name| !placeholder::is_in(name))
                 .collect();
             let instead = match names.is_empty() {
                 true => "name a query parameter, `body.FIELD`, or NAME=TEXT for a text of the path"
@@ -478,7 +479,7 @@ impl Making<'_> {
             .retain(|argument| !self.secrets.has(&argument.name));
         let arguments = self.arguments.iter().map(|argument| argument.name.as_str());
         let names = arguments.chain(self.secrets.names());
-        // What is a name, and none of a secret, is a built-in variable.
+        // A name that is not a secret's is a built-in variable.
         for name in names.filter(|name| SecretName::parse(name).is_err()) {
             self.why.push(Why::new(
                 format!(

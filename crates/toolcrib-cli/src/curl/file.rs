@@ -6,7 +6,7 @@ use super::Import;
 use super::arguments::Argument;
 use super::draft::Draft;
 use super::headers::Auth;
-use super::mark;
+use super::placeholder;
 use super::url::Url;
 
 /// Makes the file, and what is said about it.
@@ -17,9 +17,9 @@ pub(super) fn finish(draft: Draft, tool: &str, description: Option<&str>) -> Imp
     if description.is_none() {
         notes.push("`description` is what models choose by: say there what it does".to_owned());
     }
-    if tags(&draft.method).is_empty() {
+    if !reads(&draft.method) {
         notes.push(format!(
-            "it asks before every call, since {} may delete something; `tags` in the file say otherwise",
+            "calls ask until a grant covers them, because {} changes something; `requiresApproval` in the file decides",
             draft.method
         ));
     }
@@ -54,12 +54,16 @@ fn entry(url: &Url) -> String {
     }
 }
 
-/// What calls do, by the method; a tool without tags asks every time.
+/// Whether a request with this method changes nothing.
+pub(crate) fn reads(method: &str) -> bool {
+    matches!(method, "GET" | "HEAD" | "OPTIONS")
+}
+
+/// What calls do, by the method.
 pub(crate) fn tags(method: &str) -> Vec<&'static str> {
-    match method {
-        "GET" | "HEAD" | "OPTIONS" => vec!["read"],
-        "POST" | "PUT" | "PATCH" => vec!["write"],
-        _ => vec![],
+    match reads(method) {
+        true => vec!["read"],
+        false => vec!["write"],
     }
 }
 
@@ -79,6 +83,9 @@ fn text(draft: &Draft, tool: &str, description: Option<&str>) -> String {
     put("type", json!("http"));
     put("isEnabled", json!(true));
     put("tags", json!(tags(&draft.method)));
+    if !reads(&draft.method) {
+        put("requiresApproval", json!(true));
+    }
     put("argSchema", arg_schema(&draft.arguments));
     put("impl", request(draft));
     if let Some(bytes) = draft.max_received {
@@ -134,7 +141,7 @@ fn request(draft: &Draft) -> Value {
     put("urlTemplate", json!(draft.url.template()));
     let headers = draft.headers.iter();
     let headers: Map<String, Value> = headers
-        .map(|(name, value)| (name.clone(), json!(mark::template(value))))
+        .map(|(name, value)| (name.clone(), json!(placeholder::template(value))))
         .collect();
     put("headers", Value::Object(headers));
     if let Some(body) = &draft.body {
@@ -144,7 +151,7 @@ fn request(draft: &Draft) -> Value {
         Some(Auth::Bearer { token }) => {
             put(
                 "auth",
-                json!({"type": "bearer", "token": mark::template(token)}),
+                json!({"type": "bearer", "token": placeholder::template(token)}),
             );
         }
         Some(Auth::Basic { username, password }) => {
@@ -152,8 +159,8 @@ fn request(draft: &Draft) -> Value {
                 "auth",
                 json!({
                     "type": "basic",
-                    "username": mark::template(username),
-                    "password": mark::template(password),
+                    "username": placeholder::template(username),
+                    "password": placeholder::template(password),
                 }),
             );
         }

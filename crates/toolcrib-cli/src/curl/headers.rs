@@ -1,7 +1,7 @@
 //! Headers of a command: which a tool keeps, which its client sets itself, which are credentials.
 
 use super::credential;
-use super::mark::{self, Spellings};
+use super::placeholder::{self, Spellings};
 use super::secrets::Secrets;
 use super::why::Why;
 use toolcrib::egress::is_framing;
@@ -13,7 +13,7 @@ pub(super) struct Headers {
     pub(super) kept: Vec<(String, String)>,
     /// `Authorization`, as far as the tool's `auth` says it.
     pub(super) auth: Option<Auth>,
-    /// What is not sent, and why.
+    /// Headers that are not sent, and why.
     pub(super) left_out: Vec<(String, &'static str)>,
     pub(super) why: Vec<Why>,
 }
@@ -80,7 +80,7 @@ impl Headers {
                 }
             },
         };
-        if mark::is_in(name) {
+        if placeholder::is_in(name) {
             return self.why.push(Why::new(
                 "the name of a header is a variable",
                 "a header's name is fixed: write it out",
@@ -100,7 +100,7 @@ impl Headers {
         if is_framing(&lower) && lower != "host" {
             return self.left_out.push((name.to_owned(), CLIENT));
         }
-        let value = mark::find(value, Spellings::Doubled);
+        let value = placeholder::find(value, Spellings::Doubled);
         match lower.as_str() {
             "host" if value.eq_ignore_ascii_case(host) => {
                 self.left_out.push((name.to_owned(), CLIENT));
@@ -148,7 +148,7 @@ impl Headers {
         }
     }
 
-    /// The page only: its query may hold anything, and nobody needs it.
+    /// The page only: its query may hold anything, and no one needs it.
     pub(super) fn referer(&mut self, value: &str) {
         let page = value.split(['?', '#']).next().unwrap_or_default();
         let page = page.strip_suffix(";auto").unwrap_or(page);
@@ -165,7 +165,7 @@ impl Headers {
     fn authorization(&mut self, value: &str, secrets: &mut Secrets) {
         let place = "the header `Authorization`";
         let (scheme, rest) = match value.split_once(' ') {
-            Some((scheme, rest)) if !mark::is_in(scheme) => (scheme, rest.trim()),
+            Some((scheme, rest)) if !placeholder::is_in(scheme) => (scheme, rest.trim()),
             _ => {
                 let value = secrets.conceal(value, "AUTHORIZATION", place);
                 return self.push("Authorization", value);

@@ -16,8 +16,8 @@ mod credential;
 mod draft;
 mod file;
 mod headers;
-mod mark;
 mod options;
+mod placeholder;
 mod secrets;
 mod table;
 mod url;
@@ -28,7 +28,7 @@ mod words;
 mod tests;
 
 pub(crate) use arguments::Argument;
-pub(crate) use file::{arg_schema, plain_description, tags, title};
+pub(crate) use file::{arg_schema, plain_description, reads, tags, title};
 pub(crate) use secrets::SecretUse;
 
 use arguments::Param;
@@ -49,7 +49,7 @@ pub(crate) struct Import {
     pub(crate) host: String,
     /// What callers give.
     pub(crate) arguments: Vec<Argument>,
-    /// What is to be kept with `toolcrib secret set`.
+    /// Secrets to save with `toolcrib secret set`.
     pub(crate) secrets: Vec<SecretUse>,
     /// Whether the value of one of them was in the command.
     pub(crate) has_typed_credentials: bool,
@@ -85,7 +85,7 @@ pub(crate) fn request(
     description: Option<&str>,
 ) -> Result<Import, Vec<(String, String)>> {
     // Typed apart from any command: the characters that marks are made of are refused here as there.
-    if mark::is_in(url) || url.contains(|char: char| char.is_control()) {
+    if placeholder::is_in(url) || url.contains(|char: char| char.is_control()) {
         return Err(reasons(vec![Why::new(
             "the URL has characters that no URL can have",
             "remove them",

@@ -1,8 +1,8 @@
-//! From words to what the command asks for. Everything that stands in the way is said at once.
+//! From words to what the command asks for. Everything that is in the way is said at once.
 
 use std::fmt;
 
-use super::mark;
+use super::placeholder;
 use super::table::{self, Does, Opt};
 use super::why::Why;
 use toolcrib::model::text;
@@ -47,7 +47,7 @@ impl fmt::Debug for Command {
 
 /// A piece of the body.
 pub(super) enum Data {
-    /// As it stands.
+    /// As it is.
     Plain(String),
     /// `--data-urlencode`: `name=content`, `=content` or `content`.
     Encode(String),
@@ -110,10 +110,10 @@ impl Reader {
     }
 
     fn url(&mut self, word: String) {
-        if mark::only(&word).is_some() {
-            let name = mark::shown(&word);
+        if placeholder::only(&word).is_some() {
+            let name = placeholder::shown(&word);
             self.refuse(
-                format!("`{name}` stands where options or the URL would be"),
+                format!("`{name}` is where options or the URL would be"),
                 "write them out",
             );
         } else {
@@ -151,7 +151,7 @@ impl Reader {
                 // A slip may have glued a value to it, and a value may be a credential.
                 let is_plain = |byte: u8| byte.is_ascii_lowercase() || b"-.".contains(&byte);
                 let what = match name.len() <= 30 && name.bytes().all(is_plain) {
-                    true => format!("`--{name}` is no option that is known"),
+                    true => format!("unknown option `--{name}`"),
                     false => "there is an option that is not known".to_owned(),
                 };
                 self.refuse(what, instead);
@@ -168,7 +168,7 @@ impl Reader {
             let Some(option) = table::by_letter(letter) else {
                 // The rest may be a value, and a value a credential: it is not quoted.
                 let shown = match letter.is_ascii_graphic() {
-                    true => format!("`{shown}` is no option that is known"),
+                    true => format!("unknown option `{shown}`"),
                     false => "there is an option whose letter is none".to_owned(),
                 };
                 return self.refuse(shown, "leave it out");
@@ -226,7 +226,7 @@ impl Reader {
             Does::Bearer => command.bearer = Some(value),
             Does::Agent => command.agent = Some(value),
             Does::Referer => command.referer = Some(value),
-            Does::Cookie => match value.contains('=') || mark::is_in(&value) {
+            Does::Cookie => match value.contains('=') || placeholder::is_in(&value) {
                 true => command.cookies.push(value),
                 false => self.no_file(shown),
             },
@@ -272,7 +272,7 @@ impl Reader {
 
     fn no_number(&mut self, shown: &str, unit: &str) {
         self.refuse(
-            format!("the value of `{shown}` is no number that tools take ({unit})"),
+            format!("the value of `{shown}` is not a number that tools accept ({unit})"),
             "write one",
         );
     }

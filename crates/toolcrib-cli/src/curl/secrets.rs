@@ -3,16 +3,16 @@
 use std::fmt;
 
 use super::credential;
-use super::mark;
+use super::placeholder;
 
 /// The secrets of a tool that is being made.
 #[derive(Debug)]
 pub(super) struct Secrets {
     prefix: String,
-    kept: Vec<Kept>,
+    kept: Vec<FoundSecret>,
 }
 
-struct Kept {
+struct FoundSecret {
     name: String,
     /// What was typed, so that the same credential is the same secret; a variable has none.
     value: Option<String>,
@@ -20,7 +20,7 @@ struct Kept {
 }
 
 /// Without the value.
-impl fmt::Debug for Kept {
+impl fmt::Debug for FoundSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.name, self.place)
     }
@@ -31,12 +31,12 @@ impl fmt::Debug for Kept {
 pub(crate) struct SecretUse {
     /// Its name.
     pub(crate) name: String,
-    /// Where it stands, in words.
+    /// Where it is, in words.
     pub(crate) place: String,
 }
 
 impl Secrets {
-    /// Those of a tool for this host; the tool's name stands in for a host without a name.
+    /// Those of a tool for this host; the tool's name is in for a host without a name.
     pub(super) fn of(host: &str, tool: &str) -> Self {
         Secrets {
             prefix: credential::prefix_of_host(host).unwrap_or_else(|| credential::upper(tool)),
@@ -44,21 +44,21 @@ impl Secrets {
         }
     }
 
-    /// The mark of a secret in the place of a credential. Where nothing but variables would be told, they are kept, and are secrets;
+    /// The mark of a secret in the place of a credential. A text of nothing but variables keeps them as secrets;
     /// a text around them is as much of a credential as any other, and the whole becomes one secret.
     pub(super) fn conceal(&mut self, value: &str, suffix: &str, place: &str) -> String {
         if value.is_empty() {
             return String::new();
         }
-        if mark::is_in(value) && !tells(value, suffix == "COOKIE") {
-            for name in mark::names(value) {
+        if placeholder::is_in(value) && !tells(value, suffix == "COOKIE") {
+            for name in placeholder::names(value) {
                 self.claim(name, place);
             }
             return value.to_owned();
         }
-        let same = |kept: &&Kept| kept.value.as_deref() == Some(value);
+        let same = |kept: &&FoundSecret| kept.value.as_deref() == Some(value);
         if let Some(kept) = self.kept.iter().find(same) {
-            return mark::of(&kept.name);
+            return placeholder::of(&kept.name);
         }
         self.add(Some(value.to_owned()), suffix, place)
     }
@@ -81,8 +81,8 @@ impl Secrets {
             name = format!("{base}_{number}");
             number += 1;
         }
-        let marked = mark::of(&name);
-        self.kept.push(Kept {
+        let marked = placeholder::of(&name);
+        self.kept.push(FoundSecret {
             name,
             value,
             place: place.to_owned(),
@@ -93,7 +93,7 @@ impl Secrets {
     /// A variable that is a secret.
     pub(super) fn claim(&mut self, name: &str, place: &str) {
         if !self.has(name) {
-            self.kept.push(Kept {
+            self.kept.push(FoundSecret {
                 name: name.to_owned(),
                 value: None,
                 place: place.to_owned(),
@@ -116,7 +116,7 @@ impl Secrets {
         self.kept.iter().any(|kept| kept.value.is_some())
     }
 
-    /// What can be told about them.
+    /// The known facts about them.
     pub(super) fn into_uses(self) -> Vec<SecretUse> {
         let uses = self.kept.into_iter().map(|kept| SecretUse {
             name: kept.name,
@@ -126,18 +126,19 @@ impl Secrets {
     }
 }
 
-/// Whether there is more in a text than variables and the names of what they are: `session=$SESSION` tells nothing.
+/// Whether there is more in a text than variables and the names of what they are: `session=$SESSION` reveals nothing.
 fn tells(value: &str, are_cookies: bool) -> bool {
     let is_told = |part: &str| {
         let value = match part.split_once('=') {
             Some((name, value))
-                if !mark::is_in(name) && (are_cookies || credential::is_name(name.trim())) =>
+                if !placeholder::is_in(name)
+                    && (are_cookies || credential::is_name(name.trim())) =>
             {
                 value
             }
             _ => part,
         };
-        mark::literals(value).contains(char::is_alphanumeric)
+        placeholder::literals(value).contains(char::is_alphanumeric)
     };
     value.split(';').any(is_told)
 }

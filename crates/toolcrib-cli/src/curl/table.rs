@@ -27,7 +27,7 @@ pub(super) enum Does {
     Globoff,
     /// Without effect on a tool, and why.
     Ignored(&'static str),
-    /// Not to be had, why, and what there is instead.
+    /// Not supported, the reason, and the alternative.
     Refused(&'static str, &'static str),
 }
 
@@ -50,7 +50,7 @@ const RETRYING: Does = Does::Ignored(
 const REDIRECTS: Does =
     Does::Ignored("up to five redirections are followed, each within `allowedHosts`");
 const NO_PROXY: Does = Does::Refused(
-    "a tool has no proxy of its own",
+    "a tool cannot set a proxy",
     "the setting `network.proxy` names one for everything that leaves",
 );
 const NO_DETOUR: Does = Does::Refused(
@@ -239,7 +239,7 @@ pub(super) const OPTIONS: &[Opt] = &[
     long_value("retry-max-time", RETRYING),
     long_flag("retry-connrefused", RETRYING),
     long_flag("retry-all-errors", RETRYING),
-    // Not to be had.
+    // Not supported.
     flag(
         'k',
         "insecure",

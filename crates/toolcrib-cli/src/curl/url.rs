@@ -1,6 +1,6 @@
 //! A URL in its parts, with marks in them: what a template may vary (path, query) apart from what is fixed.
 
-use super::mark::{self, Spellings};
+use super::placeholder::{self, Spellings};
 use super::why::Why;
 
 /// A URL.
@@ -8,7 +8,7 @@ use super::why::Why;
 pub(super) struct Url {
     /// `http` or `https`.
     pub(super) scheme: String,
-    /// What stands before the `@`.
+    /// The part before the `@`.
     pub(super) user: Option<String>,
     /// The host, with the port if there is one.
     pub(super) host: String,
@@ -18,7 +18,7 @@ pub(super) struct Url {
     pub(super) query: Vec<Pair>,
 }
 
-/// `name=value` of a query or a form, encoded as it stands.
+/// `name=value` of a query or a form, encoded as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pair {
     pub(super) name: String,
@@ -82,7 +82,7 @@ impl Url {
             None => (rest, None),
         };
         if fragment.is_some_and(|fragment| !fragment.is_empty()) {
-            notes.push("what stands behind the URL's `#` is never sent".to_owned());
+            notes.push("the part after the URL's `#` is never sent".to_owned());
         }
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
@@ -97,8 +97,8 @@ impl Url {
             Some((user, host)) => (Some(user.to_owned()), host),
             None => (None, authority),
         };
-        let host = mark::find(host, Spellings::All);
-        if host.is_empty() || mark::is_in(&host) {
+        let host = placeholder::find(host, Spellings::All);
+        if host.is_empty() || placeholder::is_in(&host) {
             return Err(Why::new(
                 "the URL's host is not written out",
                 "a tool's host is fixed: write it, and let arguments stand in path and query",
@@ -106,9 +106,9 @@ impl Url {
         }
         let path = match path {
             "" => "/".to_owned(),
-            path => mark::find(&encoded(path), Spellings::All),
+            path => placeholder::find(&encoded(path), Spellings::All),
         };
-        let query = mark::find(&encoded(query), Spellings::All);
+        let query = placeholder::find(&encoded(query), Spellings::All);
         let url = Url {
             scheme,
             user,
@@ -130,7 +130,7 @@ impl Url {
             true => String::new(),
             false => format!("?{}", Pair::join(&self.query)),
         };
-        mark::template(&format!("{}{}{query}", self.origin(), self.path))
+        placeholder::template(&format!("{}{}{query}", self.origin(), self.path))
     }
 }
 
@@ -160,7 +160,7 @@ fn is_glob(text: &str) -> bool {
 fn encoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for char in text.chars() {
-        let is_mark = mark::is_in(char.encode_utf8(&mut [0; 4]));
+        let is_mark = placeholder::is_in(char.encode_utf8(&mut [0; 4]));
         if is_mark || (char.is_ascii_graphic() && !"\"<>\\^`|".contains(char)) {
             encoded.push(char);
         } else {
@@ -175,7 +175,7 @@ pub(super) fn component(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     let mut in_mark = false;
     for char in text.chars() {
-        let is_mark = mark::is_in(char.encode_utf8(&mut [0; 4]));
+        let is_mark = placeholder::is_in(char.encode_utf8(&mut [0; 4]));
         in_mark ^= is_mark;
         if is_mark || in_mark || char.is_ascii_alphanumeric() || "-._~".contains(char) {
             encoded.push(char);
@@ -192,7 +192,7 @@ fn percent(text: &mut String, char: char) {
     }
 }
 
-/// A component, decoded; `+` is a space. None if it is no text.
+/// A component, decoded; `+` is a space. None if it is not text.
 pub(super) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

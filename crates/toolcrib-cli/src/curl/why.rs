@@ -3,7 +3,7 @@
 /// A reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Why {
-    /// What stands in the way.
+    /// The obstacle.
     pub(super) what: String,
     /// What to type instead.
     pub(super) instead: String,

@@ -3,10 +3,10 @@
 //! What would need a shell (pipes, substitutions, several commands) is refused by name. A variable stays in its word as a
 //! [`Mark`], since only its reader knows whether it is a credential or an argument.
 
-use super::mark;
+use super::placeholder;
 use super::why::Why;
 
-/// Commands that browsers copy carry whole bodies; more than this is no request that a tool would send.
+/// Commands that browsers copy carry whole bodies; more than this is not a request that a tool would send.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// The words of the command.
@@ -17,7 +17,7 @@ pub(super) fn split(text: &str) -> Result<Vec<String>, Why> {
             "make a tool of a shorter one and fill in the body by hand",
         ));
     }
-    if text.contains('\0') || mark::is_in(text) {
+    if text.contains('\0') || placeholder::is_in(text) {
         return Err(Why::new(
             "the command has characters that no request can have (NUL, or U+FDD0 to U+FDD3)",
             "remove them",
@@ -168,17 +168,17 @@ impl<'a> Reader<'a> {
                         "write `${NAME}` for an argument or a secret, or put the value there",
                     ));
                 }
-                mark::push(word, &name);
+                placeholder::push(word, &name);
                 Ok(())
             }
             (Some(char), _) if char == '_' || char.is_ascii_alphabetic() => {
                 let name = self.name();
-                mark::push(word, &name);
+                placeholder::push(word, &name);
                 Ok(())
             }
             (Some(char), _) if char.is_ascii_digit() || "?@*#!$-".contains(char) => Err(Why::new(
                 format!("the command has the shell's own variable `${char}`"),
-                "put the value there, or quote it with '…' if it is meant as it stands",
+                "replace it by the value, or quote it with '…' if it is meant literally",
             )),
             _ => {
                 word.push('$');
@@ -209,7 +209,7 @@ impl<'a> Reader<'a> {
         if closed && expands && !inside.contains(['\'', '"', '\\']) {
             return Err(Why::new(
                 "the command has a brace expansion `{…}`, which a shell makes several words of",
-                "put the word in quotes if it is meant as it stands",
+                "put the word in quotes if it is meant literally",
             ));
         }
         word.push('{');
@@ -230,7 +230,7 @@ impl<'a> Reader<'a> {
         }
         let text = String::from_utf8(bytes).ok().filter(|text| {
             // What an escape made is held to what the text itself is held to.
-            !text.contains('\0') && !mark::is_in(text)
+            !text.contains('\0') && !placeholder::is_in(text)
         });
         let text = text.ok_or_else(|| {
             Why::new(
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        let shown = |word: String| mark::shown(&word);
+        let shown = |word: String| placeholder::shown(&word);
         split(text).unwrap().into_iter().map(shown).collect()
     }
 

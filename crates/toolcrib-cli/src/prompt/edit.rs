@@ -8,10 +8,10 @@ use toolcrib::ToolError;
 use toolcrib::approval::ApprovalResponse;
 use toolcrib::model::JsonObject;
 
+use super::answerer::whoami;
 use super::questions::Preview;
 use super::talk::{Next, Talk, fault_lines};
 use super::terminal::{Edited, Line};
-use super::who::whoami;
 use super::words::arguments;
 use crate::coerce;
 
@@ -175,7 +175,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Runs the editor on a file that nobody else can read, in a directory of its own: editors put copies beside it.
+    /// Runs the editor on a file that no one else can read, in its own directory: editors put copies beside it.
     fn edit_file(&self, editor: &str, draft: &str) -> io::Result<(Edited, String)> {
         use std::io::{Read as _, Write as _};
         use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,7 @@
 //! What a tool of an upstream server wants to know while it runs, put to the person at the terminal: [`AtTerminal`].
 //!
-//! This is no approval: the answer goes to the server, and `--yes` gives none. Everything that is asked was written by that server, so
-//! it stands behind names of ours, with hidden characters made visible. The person can decline, or leave it with Ctrl-D; Ctrl-C
+//! This is not an approval: the answer goes to the server, and `--yes` gives none. Everything that is asked was written by that server, so
+//! it is behind names of ours, with hidden characters made visible. The person can decline, or leave it with Ctrl-D; Ctrl-C
 //! cancels the call, as it always does.
 
 use std::sync::Arc;
@@ -18,18 +18,18 @@ use super::words::{Extent, Page, Paint, facts, item};
 use crate::args::Global;
 use crate::output::Output;
 
-/// More than this nobody fills in on a terminal.
+/// More than this no one fills in on a terminal.
 const MAX_FIELDS: usize = 30;
 const MAX_CHOICES: usize = 50;
 
-/// Puts questions of tools to whoever is at the terminal.
+/// Puts questions of tools to the person at the terminal.
 pub(crate) struct AtTerminal {
     terminal: Arc<Terminal>,
     screen: Arc<Screen>,
 }
 
 impl AtTerminal {
-    /// Who can be asked, if there is a terminal and asking is not forbidden.
+    /// Asks the user, if there is a terminal and asking is not forbidden.
     pub(crate) fn find(
         global: &Global,
         output: &Output,
@@ -281,7 +281,7 @@ fn chosen(choices: &[Choice], word: &str) -> Result<Value, String> {
 /// What a person does with a form.
 enum Typed<T> {
     Value(T),
-    /// Ctrl-D, or nobody waits any more.
+    /// Ctrl-D, or no one waits any more.
     Left,
 }
 
@@ -377,7 +377,7 @@ impl Form<'_> {
     }
 }
 
-/// Who asks, and for what.
+/// The asking server, and its purpose.
 fn introduction(asked: &Elicitation, fields: &[Field], page: Page) -> Vec<String> {
     let mark = page.paint.doubtful("?");
     let from = page.paint.bold(&shorten(&visible_line(&asked.from), 60));

@@ -1,4 +1,4 @@
-//! "Don't ask again": which calls, how far, how long, how often; with what it would have allowed in the past.
+//! "Don't ask again": which calls, with what it would have allowed in the past; then the terms, which can be changed.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use toolcrib::approval::ApprovalResponse;
 use toolcrib::approval::grants::{GrantRequest, Scope};
 use toolcrib::model::text;
 
+use super::answerer::whoami;
 use super::talk::{Next, Talk};
 use super::terminal::Line;
-use super::who::whoami;
 use super::words::item;
 use crate::duration;
 
@@ -76,13 +76,37 @@ impl Talk<'_> {
                 self.say(&self.paint.dim(&message));
             }
         }
+        let mut terms = Terms::usual();
+        loop {
+            let question = format!("{}? (y, n, or c to change) ", terms.in_words());
+            let answer = self.until(&question, |word| match word {
+                "y" | "yes" => Ok(Answer::Yes),
+                "n" | "no" => Ok(Answer::No),
+                "c" | "change" => Ok(Answer::Change),
+                _ => Err("type y, n or c".to_owned()),
+            })?;
+            match answer {
+                Answer::Yes => break,
+                Answer::No => return Err(Stop::Back),
+                Answer::Change => terms = self.terms()?,
+            }
+        }
+        let mut grant = GrantRequest::of(offer, terms.scope).lasting(terms.lasting);
+        if let Some(uses) = terms.uses {
+            grant = grant.uses(uses);
+        }
+        Ok(grant)
+    }
+
+    /// Other terms than the usual ones.
+    fn terms(&self) -> Step<Terms> {
         let scope = self.until(
-            "How far? (p project, s session, u everywhere; Enter: p) ",
+            "Where? (p this project, s this session, e everywhere; Enter: p) ",
             |word| match word {
                 "" | "p" | "project" => Ok(Scope::Project),
                 "s" | "session" => Ok(Scope::Session),
-                "u" | "user" => Ok(Scope::User),
-                _ => Err("type p, s or u".to_owned()),
+                "e" | "everywhere" | "u" | "user" => Ok(Scope::User),
+                _ => Err("type p, s or e".to_owned()),
             },
         )?;
         let usual = scope.default_duration();
@@ -106,22 +130,11 @@ impl Talk<'_> {
                 },
             },
         )?;
-        let mut grant = GrantRequest::of(offer, scope).lasting(lasting);
-        if let Some(uses) = uses {
-            grant = grant.uses(uses);
-        }
-        let mark = format!("{}: ", in_words(scope, lasting, uses));
-        self.say(&mark);
-        self.say_all(&item("  ", &offer.words, self.page()));
-        let sure = self.until(
-            "Approve, and allow that from now on? (y/n) ",
-            |word| match word {
-                "y" | "yes" => Ok(true),
-                "n" | "no" => Ok(false),
-                _ => Err("type y or n".to_owned()),
-            },
-        )?;
-        if sure { Ok(grant) } else { Err(Stop::Back) }
+        Ok(Terms {
+            scope,
+            lasting,
+            uses,
+        })
     }
 
     /// Asks until the answer can be read, saying what was wrong with those that could not.
@@ -139,18 +152,55 @@ impl Talk<'_> {
     }
 }
 
-/// How far, how long and how often.
-fn in_words(scope: Scope, lasting: Duration, uses: Option<u64>) -> String {
-    let scope = match scope {
-        Scope::Call => "Within this call",
-        Scope::Session => "In this terminal session",
-        Scope::Project => "In this project",
-        Scope::User => "In all projects",
-    };
-    let uses = match uses {
-        None => String::new(),
-        Some(1) => ", for one call".to_owned(),
-        Some(uses) => format!(", for {uses} calls"),
-    };
-    format!("{scope}, for {}{uses}", duration::in_words(lasting))
+/// Where, how long and how often a grant holds.
+#[derive(Debug, Clone, Copy)]
+struct Terms {
+    scope: Scope,
+    lasting: Duration,
+    uses: Option<u64>,
+}
+
+enum Answer {
+    Yes,
+    No,
+    Change,
+}
+
+impl Terms {
+    /// Those that fit most: a second answer is enough then.
+    fn usual() -> Self {
+        Terms {
+            scope: Scope::Project,
+            lasting: Scope::Project.default_duration(),
+            uses: None,
+        }
+    }
+
+    fn in_words(self) -> String {
+        let scope = match self.scope {
+            Scope::Call => "Within this call",
+            Scope::Session => "In this terminal session",
+            Scope::Project => "In this project",
+            Scope::User => "In all projects",
+        };
+        let uses = match self.uses {
+            None => "any number of calls".to_owned(),
+            Some(1) => "one call".to_owned(),
+            Some(uses) => format!("{uses} calls"),
+        };
+        format!("{scope} for {}, {uses}", long(self.lasting))
+    }
+}
+
+/// A time with its unit written out, where one unit is enough: `30 days`.
+fn long(time: Duration) -> String {
+    let seconds = time.as_secs();
+    for (unit, word) in [(86_400, "day"), (3600, "hour"), (60, "minute")] {
+        if seconds >= unit && seconds.is_multiple_of(unit) {
+            let count = seconds / unit;
+            let plural = if count == 1 { "" } else { "s" };
+            return format!("{count} {word}{plural}");
+        }
+    }
+    duration::in_words(time)
 }

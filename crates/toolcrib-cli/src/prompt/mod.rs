@@ -1,9 +1,10 @@
 //! Questions on the terminal.
 //!
 //! A call that asks puts its question into the queue of the home, and the [`Prompter`] answers it there like anybody else
-//! could: from another terminal, the web, a program. Whoever is first decides; the prompt ends by itself when that was
-//! somebody else. The dialogue runs on a thread of its own, so that nothing else waits for a person.
+//! could: from another terminal, the web, a program. The first answer decides; the prompt ends by itself when another one came first.
+//! The dialogue runs on its own thread, so that nothing else waits for a person.
 
+mod answerer;
 mod edit;
 mod form;
 mod grant;
@@ -11,7 +12,6 @@ mod questions;
 mod screen;
 mod talk;
 mod terminal;
-mod who;
 mod words;
 
 use std::pin::pin;
@@ -25,12 +25,12 @@ use toolcrib::Crib;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::approval::queue::Subscription;
 
+pub(crate) use answerer::{session, whoami};
 pub(crate) use form::AtTerminal;
 pub(crate) use questions::{Preview, Questions, Unanswered};
 pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
 pub(crate) use terminal::{Edited, Hidden, Line, Terminal, Wake};
-pub(crate) use who::{session, whoami};
 pub(crate) use words::{Extent, Page, Paint, arguments, describe_under, facts, item, short};
 
 /// Puts the questions of calls to the person at the terminal, one after the other.
@@ -68,7 +68,7 @@ impl Prompter {
     pub(crate) fn hear(&self, crib: &Crib) -> Subscription {
         let sender = self.sender.clone();
         crib.approvals().on_request(move |request| {
-            // Nobody listens any more: the process is about to end.
+            // No one listens any more: the process is about to end.
             let _ = sender.send(request.clone());
         })
     }
@@ -106,7 +106,7 @@ impl Desk {
             return Ended::Skipped;
         };
         let id = request.id.clone();
-        // What is settled meanwhile is not asked any more: the dialogue looks first.
+        // A question that was settled in the meantime is not asked any more: the dialogue looks first.
         let turn = self.screen.turn().await;
         let mut dialogue = {
             let (questions, screen) = (Arc::clone(&self.questions), Arc::clone(&self.screen));

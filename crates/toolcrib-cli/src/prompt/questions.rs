@@ -10,7 +10,7 @@ use toolcrib::{CallRequest, Crib, ToolError, ToolSpec};
 
 /// Why an answer does not count.
 pub(crate) enum Unanswered {
-    /// Somebody else was faster, or there is nothing to decide any more.
+    /// Someone else was faster, or there is nothing to decide any more.
     Settled,
     /// The edited arguments, or the grant, cannot be used; the question stays open.
     BadEdit(ToolError),
@@ -18,7 +18,7 @@ pub(crate) enum Unanswered {
     Failed(String),
 }
 
-/// What a call would do with other arguments, as far as that can be told.
+/// What a call would do with other arguments, as far as that is known.
 pub(crate) struct Preview {
     pub(crate) effect: Option<String>,
     pub(crate) diff: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Preview {
 
 /// The questions that a dialogue is about. Everything but [`settled`](Self::settled) may take its time, on a thread that may wait.
 pub(crate) trait Questions: Send + Sync {
-    /// A question as it stands; the error is in words.
+    /// A question as it is; the error is in words.
     fn show(&self, id: &str) -> Result<Queued, String>;
     /// How many wait for an answer.
     fn pending(&self) -> usize;
@@ -35,7 +35,7 @@ pub(crate) trait Questions: Send + Sync {
         request: &ApprovalRequest,
         response: ApprovalResponse,
     ) -> Result<(), Unanswered>;
-    /// What a grant would have allowed in the past, in words; `None` where that cannot be told.
+    /// What a grant would have allowed in the past, in words; `None` where that is unknown.
     fn simulate(&self, tool: &str, shape: &Shape) -> Result<Option<String>, String>;
     /// What the call would do with these arguments, by the same checks and rules as any call.
     fn preview(&self, request: &ApprovalRequest, args: &JsonObject) -> Result<Preview, ToolError>;
@@ -103,7 +103,7 @@ impl Questions for Crib {
 
     fn settled<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            // What cannot be looked at is no reason to end the dialogue.
+            // An unreadable file does not end the dialogue.
             if self.approvals().settled(id).await.is_err() {
                 std::future::pending::<()>().await;
             }

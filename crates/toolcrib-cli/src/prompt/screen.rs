@@ -10,7 +10,7 @@ use tokio::sync::{OwnedMutexGuard, watch};
 #[derive(Debug)]
 pub(crate) struct Screen {
     taken: watch::Sender<bool>,
-    /// Held by whoever asks: one question at a time.
+    /// Held while a question is on the screen: one at a time.
     turn: Arc<tokio::sync::Mutex<()>>,
     /// How often questions of tools were taken from it.
     dismissals: watch::Sender<u64>,
@@ -40,7 +40,7 @@ impl Screen {
         Arc::clone(&self.turn).lock_owned().await
     }
 
-    /// Takes back what tools ask: their call is over, though nobody may have told whoever asks.
+    /// Takes back what tools ask: their call is over, though the asking thread may not know.
     pub(crate) fn dismiss(&self) {
         self.dismissals.send_modify(|count| *count += 1);
     }

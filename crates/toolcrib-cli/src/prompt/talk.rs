@@ -6,10 +6,10 @@ use toolcrib::ToolError;
 use toolcrib::approval::{ApprovalRequest, ApprovalResponse, Queued, Status};
 use toolcrib::model::text;
 
+use super::answerer::whoami;
 use super::questions::{Questions, Unanswered};
 use super::screen::Screen;
 use super::terminal::{Line, Terminal, Wake};
-use super::who::whoami;
 use super::words::{Extent, Page, Paint, describe, everything, is_cut_diff, item, short};
 use crate::duration;
 use crate::wrap::width;
@@ -17,9 +17,9 @@ use crate::wrap::width;
 /// Whose call a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// One of this process: nobody there to answer means no.
+    /// One of this process: no one there to answer means no.
     Own,
-    /// Somebody else's: it can be left for later.
+    /// Someone else's: it can be left for later.
     Another,
 }
 
@@ -250,7 +250,7 @@ impl<'a> Talk<'a> {
     fn help(&self) {
         let mut lines = vec![
             "y  run it, this once",
-            "n  refuse it; you may say why, and the caller is told",
+            "n  refuse it; you may give the caller a reason",
             "e  change the arguments first: in $VISUAL or $EDITOR, or typed here",
         ];
         lines.push(if self.request.offers.is_empty() {
@@ -265,7 +265,7 @@ impl<'a> Talk<'a> {
             );
             lines.push("   what is there now in the file)");
         }
-        lines.push("│  stands before what the caller wrote; ┊ where a line of it goes on");
+        lines.push("│  marks what the caller wrote; ┊ a line of it that goes on");
         lines.push(match self.whose {
             Whose::Own => "Ctrl-C cancels the call, Ctrl-D refuses it",
             Whose::Another => "s leaves it for later, Ctrl-D or Ctrl-C ends the watch",
@@ -325,7 +325,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    /// Answers, unless somebody was faster.
+    /// Answers, unless someone was faster.
     pub(super) fn respond(&mut self, response: ApprovalResponse) -> Next {
         let approved = response.approved;
         let (is_edited, is_grant) = (response.modified_args.is_some(), response.grant.is_some());
@@ -359,7 +359,7 @@ impl<'a> Talk<'a> {
     pub(super) fn settled(&self) -> Ended {
         if let Ok(queued) = self.questions.show(&self.request.id) {
             let words = match (queued.status, self.whose) {
-                // Ended by Ctrl-C, as the caller is told anyway.
+                // Ended by Ctrl-C, which the caller learns anyway.
                 (Status::Withdrawn, Whose::Own) | (Status::Pending, _) => None,
                 _ => Some(settled_in_words(&queued)),
             };
@@ -380,9 +380,9 @@ pub(crate) fn settled_in_words(queued: &Queued) -> String {
             return "replaced: a file that it runs changed, so the call is asked about again"
                 .to_owned();
         }
-        (Status::Expired, None) => return "expired: nobody answered in time".to_owned(),
+        (Status::Expired, None) => return "expired: no one answered in time".to_owned(),
         (Status::Expired, Some(_)) => {
-            return "expired: it was approved, and nobody made the call in time".to_owned();
+            return "expired: it was approved, but the call was not made in time".to_owned();
         }
         (Status::Denied, _) => "denied",
         (Status::Approved | Status::Used, _) => "approved",
@@ -391,7 +391,7 @@ pub(crate) fn settled_in_words(queued: &Queued) -> String {
         return word.to_owned();
     };
     let by = match answer.by.as_str() {
-        "" => "somebody".to_owned(),
+        "" => "another person".to_owned(),
         by => text::shorten(by, 100),
     };
     let edited = match answer.modified_args {

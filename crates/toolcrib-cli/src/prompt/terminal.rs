@@ -23,7 +23,7 @@ use crate::wrap;
 
 /// How long an editor may take to close when its question is no more.
 const CLOSING: Duration = Duration::from_secs(2);
-/// Nobody types more in a line.
+/// No one types more in a line.
 const MAX_LINE: usize = 64 * 1024;
 
 /// Ends whatever the terminal is doing. Once it was called it stays so.
@@ -51,7 +51,7 @@ pub(crate) enum Line {
     Text(String),
     /// Ctrl-D, or the terminal is gone.
     End,
-    /// Somebody called [`Wake::wake`].
+    /// Someone called [`Wake::wake`].
     Woken,
 }
 
@@ -95,7 +95,7 @@ impl Terminal {
         })
     }
 
-    /// Turns to the person for a question. What was typed before is forgotten: it is no answer to it.
+    /// Turns to the person for a question. Earlier input is discarded: it is not an answer to it.
     ///
     /// Not before there is a question: a process in the background is stopped for as much as this.
     pub(crate) fn attend(&self) -> Attention<'_> {
@@ -141,7 +141,7 @@ impl Terminal {
         wrap::usable(tcgetwinsize(&self.output).map_or(0, |size| size.ws_col))
     }
 
-    /// Writes a line. What cannot be written nobody reads.
+    /// Writes a line. What cannot be written no one reads.
     pub(crate) fn say(&self, line: &str) {
         let _ = writeln!(&self.output, "{line}");
     }
@@ -155,7 +155,7 @@ impl Terminal {
         match line {
             Line::Text(_) if was_typed => self.say(""),
             Line::Text(_) => {}
-            // The cursor stands behind the question.
+            // The cursor is behind the question.
             Line::End => self.say(""),
             Line::Woken => {
                 self.say("");
@@ -352,14 +352,14 @@ impl Keys {
                 // Ctrl-U.
                 0x15 => self.typed.clear(),
                 b'\t' | 0x20.. if self.typed.len() <= 2 * MAX_LINE => self.typed.push(*key),
-                // Other keys are no characters.
+                // Other keys are not characters.
                 _ => {}
             }
         }
         None
     }
 
-    /// Whether a byte belongs to a key that is no character. A control character ends every one: Enter and Ctrl-C always work.
+    /// Whether a byte belongs to a key that is not a character. A control character ends every one: Enter and Ctrl-C always work.
     fn is_of_escape(&mut self, key: u8) -> bool {
         let (is_it, next) = match (self.escape, key) {
             (_, 0x1b) => (true, Escape::Begun),

@@ -1,7 +1,7 @@
-//! A request in words: what would be done, why somebody is asked, with which arguments, and what would change.
+//! A request in words: what would be done, why someone is asked, with which arguments, and what would change.
 //!
-//! Nearly everything here comes from whoever made the call. Hidden characters are made visible, and what is left out is said
-//! to be. What is behind a gutter (`│`, or `┊` where a line goes on) is the caller's text, and no text of the caller's is
+//! Nearly everything here comes from the caller. Hidden characters are made visible, and what is left out is said
+//! to be. Text behind a gutter (`│`, or `┊` where a line goes on) is the caller's, and no text of the caller's is
 //! anywhere else but behind a name of ours: so none can pass for a line of the question.
 
 use serde_json::Value;
@@ -19,7 +19,7 @@ pub(crate) enum Extent {
     Whole,
 }
 
-/// Rows of a diff that are shown before somebody asks for all; fewer where they would push the rest off the screen.
+/// Rows of a diff that are shown before someone asks for all; fewer where they would push the rest off the screen.
 const DIFF_ROWS: usize = 60;
 const MIN_DIFF_ROWS: usize = 10;
 /// Rows of one argument; fewer where a diff says it better.
@@ -81,7 +81,7 @@ impl Paint {
     }
 }
 
-/// What is shown of a request, and whether that is less than all.
+/// The shown part of a request, and whether that is less than all.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) lines: Vec<String>,
@@ -151,12 +151,12 @@ pub(crate) fn everything(request: &ApprovalRequest, page: Page) -> Vec<String> {
     shown.lines
 }
 
-/// What is kept of a long text in a question has a mark in its middle.
+/// A long text in a question is cut in the middle, with a mark.
 const MARK: (&str, &str) = ("\n[toolcrib ", " bytes left out]\n");
 /// Texts up to here are whole.
 const WHOLE: usize = 64 * 1024;
 
-/// Whether a part of these arguments is not known here: what a call with them would change cannot be told then.
+/// Whether a part of these arguments is not known here: then it is unknown what a call with them would change.
 fn is_shortened(args: &JsonObject) -> bool {
     let texts = args.values().filter_map(Value::as_str);
     texts
@@ -217,7 +217,7 @@ pub(crate) fn item(mark: &str, text: &str, page: Page) -> Vec<String> {
 /// The columns of a gutter.
 const GUTTER: usize = 2;
 
-/// What is in front of a text that is not ours: where a line of it begins, and where one goes on.
+/// The prefix of a text that is not ours: where a line of it begins, and where one goes on.
 fn gutter(is_start: bool) -> &'static str {
     match is_start {
         true => "│ ",
@@ -255,7 +255,7 @@ impl Shown {
         let mut name = text::shorten(name, 60).replace(['\n', '\t'], " ");
         let mut is_first = whose == Whose::Ours;
         if width(&name) > names {
-            // A long name has a line of its own; a longer one is cut.
+            // A long name has its own line; a longer one is cut.
             let cut = rows(&name, columns.saturating_sub(3));
             let dots = if cut.len() > 1 { "…" } else { "" };
             let line = format!("  {}{dots}", cut[0].text);

@@ -18,7 +18,7 @@ use crate::output::Output;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A server in which a call is the call that would be made here: it serves this home, this workspace and these settings, and runs as this user.
-/// `None` where there is none, where it cannot be used (which is said to whoever wants to know more), or where nobody wants one.
+/// `None` where there is none, where it cannot be used (which verbose output says), or where no one wants one.
 pub(crate) fn of_home(crib: &Crib, global: &Global, output: &Output) -> Option<Client> {
     if global.no_server {
         return None;
@@ -43,6 +43,14 @@ pub(crate) fn of_home(crib: &Crib, global: &Global, output: &Output) -> Option<C
             None
         }
     }
+}
+
+/// The address of a server of this home and workspace that a browser on this machine can open, and a client of it.
+pub(crate) fn serving(crib: &Crib, global: &Global) -> Option<(String, Client)> {
+    let live = Servers::of_home(crib.home()).live().into_iter();
+    let mut own = live
+        .filter(|server| server.workspace.as_deref() == crib.workspace_path() && is_own(server));
+    own.find_map(|server| Some((server.url.clone()?, client(&server, crib, global).ok()?)))
 }
 
 /// A client of a server that was found, or why it cannot be asked.
@@ -133,7 +141,7 @@ pub(crate) fn running_calls(crib: &Crib, global: &Global, output: &Output) -> Ve
     calls
 }
 
-/// Why a server that was found does not help, without its address, which stands before it.
+/// Why a server that was found does not help, without its address, which is before it.
 fn why(error: &ClientError) -> String {
     match error {
         ClientError::Unreachable { why, .. }

@@ -18,9 +18,9 @@ use toolcrib_server::client::{Address, Client, ClientError, ClientOptions};
 use toolcrib_server::running::{RunningServer, Servers};
 
 pub(crate) use backend::{Backend, DamagedFiles, is_segment};
-pub(crate) use find::{cancel_by_home, of_home, running_calls, running_on};
+pub(crate) use find::{cancel_by_home, of_home, running_calls, running_on, serving};
 pub(crate) use questions::{ServersQuestions, answer_body, cause};
-pub(crate) use tool::{look_up, look_up_at, lookup_path, spec_of};
+pub(crate) use tool::{FoundTool, look_up, look_up_at, lookup_path, spec_of};
 
 use crate::args::Global;
 use crate::failure::CliError;
@@ -119,7 +119,7 @@ fn token(address: &Address, home: Option<&std::path::Path>) -> Result<Option<Str
     }
 }
 
-/// Whether a socket was made by this user, or by root: nobody else gets the token.
+/// Whether a socket was made by this user, or by root: no one else gets the token.
 fn is_own(path: &std::path::Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let owner = std::fs::metadata(path).map(|found| found.uid());
@@ -136,7 +136,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     })
 }
 
-/// Refuses what works on files: a server has no way to do it for somebody else.
+/// Refuses what works on files: a server has no way to do it for someone else.
 pub(crate) fn refuse(global: &Global, what: &str) -> Result<(), CliError> {
     if !is_named(global) {
         return Ok(());
@@ -162,7 +162,7 @@ pub(crate) fn failed(error: &ClientError, address: &Address) -> CliError {
             }
             Address::Tcp { .. } => "is the address right, and `toolcrib serve` running there?".to_owned(),
         }),
-        // What is wrong says itself what to do about it.
+        // The error itself says what to do about it.
         ClientError::Unusable { .. } => Some("`--server` names the address, `--server-ca` the certificate to trust".to_owned()),
         ClientError::Refused { status: 401, .. } => Some(match variable("TOOLCRIB_TOKEN") {
             Some(_) => "TOOLCRIB_TOKEN is not this server's; its token is in the file `token` of its home".to_owned(),

@@ -14,10 +14,10 @@ use toolcrib_server::client::{Ask, Client, ClientError};
 
 use crate::prompt::{Preview, Questions, Unanswered};
 
-/// How often a question is looked at while somebody thinks about it.
+/// How often a question is looked at while someone thinks about it.
 const EVERY: Duration = Duration::from_millis(300);
 
-/// The questions of a server. The dialogue is on a thread of its own and waits there for answers of the server.
+/// The questions of a server. The dialogue is on its own thread and waits there for answers of the server.
 pub(crate) struct ServersQuestions {
     client: Client,
     runtime: Handle,
@@ -120,7 +120,7 @@ impl Questions for ServersQuestions {
                     Ok(queued) if queued.status == Status::Pending => {}
                     Ok(_) => return,
                     Err(ClientError::Refused { status: 404, .. }) => return,
-                    // What cannot be looked at is no reason to end the dialogue.
+                    // An unreadable file does not end the dialogue.
                     Err(_) => {}
                 }
             }

@@ -13,6 +13,8 @@ use crate::remote::Backend;
 pub(crate) struct FoundTool {
     pub(crate) spec: ToolSpec,
     pub(crate) is_stored: bool,
+    /// The upstream server that it is a tool of.
+    pub(crate) server: Option<String>,
 }
 
 /// The tool that a word names, to read arguments by its schema.
@@ -40,9 +42,14 @@ pub(crate) async fn look_up_at(tool: &str, client: &Client) -> Result<FoundTool,
         server: client.address().to_string(),
         why: "the schema of the tool cannot be read".to_owned(),
     })?;
+    let text = |key: &str| document.get(key).and_then(Value::as_str);
+    let source = text("source");
     Ok(FoundTool {
         spec,
-        is_stored: document.get("source").and_then(Value::as_str) == Some("store"),
+        is_stored: source == Some("store"),
+        server: text("bundle")
+            .filter(|_| source == Some("upstream"))
+            .map(str::to_owned),
     })
 }
 

@@ -35,7 +35,7 @@ fn list(test: &Test, more: &[&str]) -> Value {
     test.run(&words).exits(0).json()
 }
 
-/// The first request that somebody waits for.
+/// The first request that someone waits for.
 fn pending(test: &Test) -> Value {
     until("a request", || {
         let request = list(test, &[]).get(0).cloned()?;
@@ -404,7 +404,7 @@ fn a_killed_caller_leaves_a_request_whose_answer_serves_the_same_call() {
     call("content=other").exits(6).says("no terminal to ask on");
     call("content=new\n").exits(0);
     assert_eq!(content(&test), "new\n");
-    // Once: the next call asks anew.
+    // Once: the next call asks again.
     std::fs::write(test.workspace().join("notes.md"), "old\n").unwrap();
     call("content=new\n").exits(6);
     let next = waiting(&test, &[]);
@@ -520,7 +520,7 @@ fn a_watch_prints_each_change_as_a_line_of_json() {
 fn a_watch_on_a_terminal_puts_one_request_after_the_other() {
     let test = notes().file("other.md", "old");
     let mut terminal = test.on_terminal(&["approvals", "watch"]);
-    terminal.sees("requests are put to you");
+    terminal.sees("requests are shown");
     let first = waiting(&test, &[]);
     terminal.sees(" skip");
     terminal.sees("> ");

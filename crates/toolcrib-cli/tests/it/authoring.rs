@@ -19,7 +19,7 @@ fn init_leaves_a_tool_that_works_and_is_tested_and_does_no_harm_twice() {
     let again = test.run(&["init", "--json"]).exits(0).json();
     assert_eq!(again["value"]["created"], false);
     assert!(std::fs::read_to_string(&file).unwrap().contains("mine"));
-    // What somebody else put there is not trusted by it.
+    // What someone else put there is not trusted by it.
     test.run(&["run", "count-lines"]).exits(3);
 }
 
@@ -67,7 +67,9 @@ fn names_that_cannot_be_are_refused() {
     let test = Test::new();
     test.run(&["new", "read_file"]).exits(9).says("built-in");
     for name in ["../x", "a b", "", "x/y"] {
-        test.run(&["new", name]).exits(2).says("no name for a tool");
+        test.run(&["new", name])
+            .exits(2)
+            .says("not a valid tool name");
     }
     test.run(&["new", "x", "--description", "a\nb"]).exits(2);
     assert!(!test.workspace().join(".toolcrib").exists());

@@ -97,7 +97,7 @@ fn a_bundle_goes_from_one_home_to_another_and_arrives_off() {
         &[
             "weather@v1",
             "GET https://api.example.com/v1?q=${city}",
-            "WEATHER_KEY would be told api.example.com (not kept here)",
+            "WEATHER_KEY would be sent to api.example.com (not kept here)",
             "echo hello",
             "tools: 2 new",
         ],
@@ -120,7 +120,7 @@ fn the_export_is_named_by_the_slug_and_replaces_nothing_unasked() {
     test.run(&["bundle", "export", "acme"])
         .exits(0)
         .prints("acme.zip\n")
-        .says("no value of a kept secret");
+        .says("no value of a saved secret");
     let first = std::fs::read(test.workspace().join("acme.zip")).unwrap();
     test.run(&["bundle", "export", "acme"])
         .exits(1)
@@ -140,7 +140,7 @@ fn the_export_is_named_by_the_slug_and_replaces_nothing_unasked() {
     assert_eq!(ran.stdout, first);
     test.run(&["bundle", "export", "acme", "-o", "."])
         .exits(1)
-        .says("no plain file");
+        .says("not a plain file");
     test.run(&["bundle", "export", "acme", "-o", "no/such/dir.zip"])
         .exits(9);
     test.run(&["bundle", "export", "nope"]).exits(3);
@@ -174,7 +174,7 @@ fn a_slug_of_another_script_is_exported_by_its_id() {
 fn an_archive_is_nothing_for_a_terminal() {
     let test = home();
     let mut session = test.on_terminal(&["bundle", "export", "acme", "-o", "-"]);
-    session.sees("nothing for a terminal");
+    session.sees("cannot be written to a terminal");
     assert_eq!(session.ends().0, 2);
 }
 
@@ -246,7 +246,7 @@ fn what_is_there_already_is_replaced_or_copied_only_when_asked() {
     there
         .run(&["bundle", "import", "acme.zip", "--slug", "a b", "--yes"])
         .exits(2)
-        .says("no slug");
+        .says("not a slug");
     there
         .run(&["bundle", "import", "acme.zip", "--slug", "core", "--yes"])
         .exits(9);
@@ -362,7 +362,7 @@ fn archives_that_attack_are_refused_and_leave_nothing() {
     there
         .run(&["bundle", "import", "text.zip", "--yes"])
         .exits(4)
-        .says("no ZIP archive");
+        .says("not a ZIP archive");
     there
         .run(&["bundle", "import", "gone.zip", "--yes"])
         .exits(2)
@@ -430,7 +430,7 @@ fn differences_are_said_field_by_field_with_what_is_newly_reached() {
             "-    \"urlTemplate\": \"https://api.example.com/v1?q=${city}\"",
             "+    \"urlTemplate\": \"https://evil.example.net/?q=${city}\"",
             "evil.example.net was not reached before",
-            "evil.example.net was not told WEATHER_KEY before",
+            "evil.example.net did not receive WEATHER_KEY before",
             "greet@v1  removed",
         ],
     );

@@ -252,7 +252,7 @@ fn the_page_of_an_import_says_what_becomes_of_what_is_here() {
     let dry = dry.exits(0);
     for part in [
         "replaces  `mine`",
-        "it is off, until",
+        "it is off until",
         "every call of its tools asks",
     ] {
         assert!(dry.stdout.contains(part), "{part}: {dry:?}");
@@ -280,6 +280,6 @@ fn an_imported_tool_asks_unless_a_grant_covers_the_call() {
         "{explained:?}"
     );
     let ran = test.run(&["grants", "add", "one", "--scope", "user", "--yes"]);
-    assert!(!ran.exits(0).stderr.contains("asks nobody"));
+    assert!(!ran.exits(0).stderr.contains("asks no one"));
     assert_eq!(test.run(&["run", "one"]).exits(0).stdout, "hello\n");
 }

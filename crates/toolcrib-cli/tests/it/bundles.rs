@@ -20,7 +20,7 @@ pub(crate) const WEATHER: &str = r#"{ // S4, with a comment
 }
 "#;
 
-pub(crate) const GREET: &str = "description: Greets somebody
+pub(crate) const GREET: &str = "description: Greets a person
 tags: [read]
 bash: echo hello {WHO}
 parameters:
@@ -131,7 +131,7 @@ fn files_are_put_all_or_none_and_what_is_wrong_is_shown_where_it_stands() {
             "worse.yaml",
         ])
         .exits(4)
-        .says("2 of 3 files are not in order");
+        .says("2 of 3 files have errors");
     for part in [
         "bad.json:13:30",
         "did you mean `urlTemplate`?",
@@ -146,7 +146,7 @@ fn files_are_put_all_or_none_and_what_is_wrong_is_shown_where_it_stands() {
         refused["error"]["details"]["files"][0]["problems"][0]["code"],
         "unknown-key"
     );
-    // What is there is never replaced, and then nothing else is put.
+    // An existing tool is never replaced, and then nothing else is put.
     test.run(&["bundle", "add", "acme", "weather.json", "greet.yaml"])
         .exits(9)
         .says("`acme/greet@v1` exists already");

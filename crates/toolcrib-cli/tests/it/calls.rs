@@ -83,3 +83,42 @@ fn the_log_and_its_directory_are_the_users_alone() {
         assert_eq!(mode(&entry.path()), 0o600, "{:?}", entry.path());
     }
 }
+
+#[test]
+fn a_call_is_found_by_last_and_by_the_end_of_its_id() {
+    let test = Test::new().file("a.txt", "A").variable("TZ", "UTC-2");
+    test.run(&["calls", "show"])
+        .exits(3)
+        .says("there is no call on record yet");
+    for _ in 0..2 {
+        test.run(&["run", "read_file", "path=a.txt"]).exits(0);
+    }
+    test.run(&["run", "read_file", "path=a.txt", "--call-id", "mine"])
+        .exits(0);
+    let rows = test.run(&["calls", "list", "--json"]).exits(0).json();
+    let id = rows[1]["callId"].as_str().unwrap();
+    let short = &id[28..];
+    let table = test.run(&["calls", "list"]).exits(0).stdout;
+    assert!(table.contains(short) && !table.contains(id), "{table}");
+    assert!(table.contains("mine\n"), "{table}");
+    let plain = test.run(&["calls", "list", "--plain"]).exits(0).stdout;
+    assert!(plain.contains(id), "{plain}");
+    for word in [short, id] {
+        let shown = test.run(&["calls", "show", word, "--json"]).exits(0).json();
+        assert_eq!(shown["callId"], *id);
+    }
+    for words in [
+        &["calls", "show", "--json"][..],
+        &["calls", "show", "last", "--json"],
+    ] {
+        assert_eq!(test.run(words).exits(0).json()["callId"], "mine");
+    }
+    let started = rows[1]["startTime"].as_str().unwrap();
+    let hour: u32 = started[11..13].parse().unwrap();
+    let local = format!("{:02}{}", (hour + 2) % 24, &started[13..19]);
+    let shown = test.run(&["calls", "show", short]).exits(0).stdout;
+    assert!(shown.contains(&format!(" {local}\n")), "{shown}\n{started}");
+    test.run(&["calls", "show", "ffffffff"])
+        .exits(3)
+        .says("no call `ffffffff`");
+}

@@ -98,7 +98,7 @@ fn fixing_changes_files_and_says_what_it_did() {
         .replace("paramters", "parameters")
         .replace("secuirty", "security");
     assert_eq!(fixed, expected);
-    // What is in order is not written.
+    // A valid file is not written.
     let good = test.workspace().join(".toolcrib/tools/good.yaml");
     assert_eq!(std::fs::read_to_string(good).unwrap(), GOOD);
     test.run(&["check", "--fix", ".toolcrib/tools"]).exits(4);

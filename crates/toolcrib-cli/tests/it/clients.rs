@@ -11,7 +11,7 @@ fn a_token_is_printed_once_and_alone() {
     let token = added.stdout.trim_end_matches('\n');
     assert_eq!(token.len(), 43, "{token}");
     assert!(!token.contains(char::is_whitespace));
-    assert!(added.stderr.contains("told this once"), "{}", added.stderr);
+    assert!(added.stderr.contains("shown once"), "{}", added.stderr);
     assert!(!added.stderr.contains(token));
     let kept = std::fs::read_to_string(test.home().join("clients.json")).unwrap();
     assert!(!kept.contains(token));

@@ -54,6 +54,22 @@ fn tools_parameters_and_values_are_completed() {
 }
 
 #[test]
+fn paths_are_completed_from_the_workspace_and_settings_by_their_keys() {
+    let test = Test::new()
+        .file(".toolcrib/keep", "")
+        .file("notes.md", "")
+        .file("sub/deep.md", "");
+    let offers = |word: &str| complete_in(&test, &["toolcrib", "run", "read_file", word]);
+    assert_eq!(offers("path=no"), "path=notes.md");
+    assert_eq!(offers("path=su"), "path=sub/");
+    assert_eq!(offers("path=sub/"), "path=sub/deep.md");
+    assert_eq!(offers("path=./sub/de"), "path=./sub/deep.md");
+    assert!(!offers("path=").contains(".toolcrib"));
+    let keys = complete_in(&test, &["toolcrib", "config", "set", "allowed"]);
+    assert!(keys.starts_with("allowedHosts"), "{keys}");
+}
+
+#[test]
 fn the_clients_that_can_be_connected_are_completed() {
     let all = complete(&["toolcrib", "connect", ""]);
     for client in [

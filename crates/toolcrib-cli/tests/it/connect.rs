@@ -10,7 +10,7 @@ use crate::harness::{Ran, Test, golden};
 use crate::serving::Serving;
 
 /// The clients, and where their files are below the user's home directory.
-const CLIENTS: [(&str, &str); 7] = [
+const CLIENTS: [(&str, &str); 15] = [
     (
         "claude-desktop",
         ".config/Claude/claude_desktop_config.json",
@@ -21,6 +21,20 @@ const CLIENTS: [(&str, &str); 7] = [
     ("lm-studio", ".lmstudio/mcp.json"),
     ("codex", ".codex/config.toml"),
     ("gemini", ".gemini/settings.json"),
+    ("zed", ".config/zed/settings.json"),
+    ("windsurf", ".codeium/windsurf/mcp_config.json"),
+    (
+        "cline",
+        ".config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json",
+    ),
+    (
+        "roo",
+        ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json",
+    ),
+    ("opencode", ".config/opencode/opencode.json"),
+    ("goose", ".config/goose/config.yaml"),
+    ("jetbrains", ".junie/mcp/mcp.json"),
+    ("copilot-cli", ".copilot/mcp-config.json"),
 ];
 
 fn user(test: &Test) -> PathBuf {
@@ -61,12 +75,18 @@ fn backups(path: &Path) -> Vec<PathBuf> {
 
 /// Files as people have them: comments, trailing commas, tabs, Windows' line endings, a byte order mark, nothing at all.
 fn existing(client: &str) -> Vec<String> {
-    let key = if client == "vscode" {
-        "servers"
-    } else {
-        "mcpServers"
+    let key = match client {
+        "vscode" => "servers",
+        "zed" => "context_servers",
+        "opencode" => "mcp",
+        _ => "mcpServers",
     };
     let all = match client {
+        "goose" => vec![
+            "# mine\nGOOSE_MODEL: gpt # best\nextensions:\n  # the other\n  other:\n    cmd: npx\n    args: ['-y']\n    type: stdio\n    enabled: true\n# end\nother_key: 1\n".to_owned(),
+            "a: 1\nextensions: {} # none\n".to_owned(),
+            "a: 1".to_owned(),
+        ],
         "codex" => vec![
             "# mine\nmodel = \"o\" # best\n\n[mcp_servers.other]\ncommand = 'npx'\nargs = [\n\t\"-y\", # yes\n]\n\n[tui]\ntheme = \"dark\"\n".to_owned(),
             "a = 1".to_owned(),
@@ -126,6 +146,40 @@ fn round_trips(client: &str, path: &str, texts: &[String]) {
 }
 
 #[test]
+fn yaml_of_every_kind_goes_back_byte_for_byte() {
+    round_trips("goose", ".config/goose/config.yaml", &existing("goose"));
+}
+
+#[test]
+fn other_shapes_of_json_go_back_byte_for_byte() {
+    for client in ["zed", "opencode", "copilot-cli"] {
+        let path = CLIENTS.iter().find(|(name, _)| *name == client).unwrap().1;
+        round_trips(client, path, &existing(client)[..1]);
+    }
+}
+
+#[test]
+fn any_client_is_connected_in_the_file_that_is_named() {
+    let test = Test::new();
+    let file = put(&test, "some/mcp.json", "{}\n");
+    let named = file.to_str().unwrap();
+    test.run(&["connect", "generic"])
+        .exits(2)
+        .says("--file FILE");
+    let ran = test
+        .run(&["connect", "generic", "--file", named, "--dry-run"])
+        .exits(0);
+    assert!(ran.stderr.contains("+") && read(&file) == "{}\n", "{ran:?}");
+    test.run(&["connect", "generic", "--file", named, "--yes"])
+        .exits(0)
+        .says(&format!("toolcrib connect generic --file {named} --undo"));
+    assert!(read(&file).contains("\"mcpServers\""));
+    test.run(&["connect", "generic", "--file", named, "--undo"])
+        .exits(0);
+    assert_eq!(read(&file), "{}\n");
+}
+
+#[test]
 fn json_of_every_kind_goes_back_byte_for_byte() {
     round_trips("cursor", ".cursor/mcp.json", &existing("cursor"));
 }
@@ -178,7 +232,11 @@ fn a_client_without_a_file_gets_one_and_undo_takes_it_away() {
 #[test]
 fn what_to_paste_is_as_it_was_reviewed() {
     let mut all = String::new();
-    for (client, _) in CLIENTS {
+    for client in CLIENTS
+        .map(|(client, _)| client)
+        .into_iter()
+        .chain(["generic"])
+    {
         for more in [&[][..], &["--http", "http://127.0.0.1:7410"]] {
             let test = Test::new();
             let words = [&["connect", client, "--print"], more].concat();
@@ -383,6 +441,9 @@ fn project_files_are_beside_the_project() {
         ("vscode", ".vscode/mcp.json"),
         ("codex", ".codex/config.toml"),
         ("gemini", ".gemini/settings.json"),
+        ("roo", ".roo/mcp.json"),
+        ("opencode", "opencode.json"),
+        ("jetbrains", ".junie/mcp/mcp.json"),
     ] {
         let test = Test::new();
         test.run(&["connect", client, "--project", "--yes"])
@@ -502,13 +563,13 @@ fn undo_keeps_what_was_changed_elsewhere_and_asks_for_what_was_changed_in_it() {
     fs::write(&file, &edited).unwrap();
     test.run(&["connect", "cursor", "--undo"]).exits(0);
     assert_eq!(read(&file), before.replace("// mine", "// mine, and later"));
-    // An entry that somebody changed.
+    // An entry that someone changed.
     test.run(&["connect", "cursor", "--yes"]).exits(0);
     let edited = read(&file).replace("\"mcp\"", "\"mcp\", \"--verbose\"");
     fs::write(&file, &edited).unwrap();
     test.run(&["connect", "cursor", "--undo"])
         .exits(6)
-        .says("somebody changed it");
+        .says("it was changed");
     assert_eq!(read(&file), edited);
     test.run(&["connect", "cursor", "--undo", "--yes"]).exits(0);
     assert!(!read(&file).contains("toolcrib\""));

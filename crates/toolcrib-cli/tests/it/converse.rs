@@ -93,7 +93,7 @@ fn a_reply_is_answered_alike_by_the_library_the_command_line_and_the_server() {
         }
     }
     for (reply, says) in [
-        (json!({"a": 1}), "no reply of a provider known here"),
+        (json!({"a": 1}), "not a reply from a known provider"),
         (
             json!([{"id": "x", "function": {"name": "y", "arguments": {}}}]),
             "`openai` or `ollama`",
@@ -164,7 +164,7 @@ fn text_that_is_no_sound_json_is_a_usage_error() {
     let deep = "[".repeat(100_000);
     for text in ["{", "data: {}\n\n", "{\"a\": 1, \"a\": 2}", deep.as_str()] {
         let ran = test.run_with_input(&["answer"], text).exits(2);
-        assert!(ran.stderr.contains("not JSON"), "{ran:?}");
+        assert!(ran.stderr.contains("not valid JSON"), "{ran:?}");
     }
     test.run(&["answer", "nowhere.json"]).exits(2);
     for nothing in ["", " \n"] {
@@ -483,7 +483,7 @@ fn too_many_tools_for_a_model_are_found_rather_than_given() {
     // What the model found it may call by its name, too.
     let now = std::fs::read_to_string(test.workspace().join("old.txt")).unwrap();
     assert_eq!(now, "new");
-    // What is named is given, and nothing else is called.
+    // Only the named tools are given and called.
     let ran = run(&["--tools", "read_file,shell", "go"]).exits(0);
     assert_eq!(given(), ["read_file", "shell"]);
     assert!(ran.stderr.contains("`--tools` offers fewer"), "{ran:?}");
@@ -498,4 +498,34 @@ fn an_empty_prompt_is_not_sent() {
     let words = ["chat", "--provider", "ollama", "--model", "m", " "];
     let ran = test.run(&words).exits(2);
     assert!(ran.stderr.contains("the prompt is empty"), "{ran:?}");
+}
+
+#[test]
+fn a_chat_says_what_it_lacks_before_it_goes_anywhere_and_takes_it_from_the_settings() {
+    let test = Test::new();
+    test.run(&["chat", "hi"])
+        .exits(2)
+        .says("toolcrib config set chat.provider anthropic");
+    test.run(&["chat", "--provider", "openai", "hi"])
+        .exits(2)
+        .says("toolcrib config set chat.model NAME");
+    test.run(&["chat", "--provider", "openai", "--model", "m", "hi"])
+        .exits(2)
+        .says("the variable `OPENAI_API_KEY` is not set")
+        .says("toolcrib secret set OPENAI_API_KEY --host api.openai.com");
+    let (server, _) = scripted();
+    let url = server.url("/v1");
+    for (key, value) in [
+        ("chat.provider", "openai"),
+        ("chat.model", "m"),
+        ("chat.baseUrl", &url),
+    ] {
+        test.run(&["config", "set", key, value]).exits(0);
+    }
+    let ran = test.run(&["chat", "--no-tools", "hi"]);
+    assert!(!ran.stderr.contains("not set"), "{ran:?}");
+    // The settings belong to the provider that is set.
+    test.run(&["chat", "--provider", "anthropic", "hi"])
+        .exits(2)
+        .says("no model");
 }

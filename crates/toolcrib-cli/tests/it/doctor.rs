@@ -76,7 +76,7 @@ fn the_levels_of_isolation_are_tried_and_told() {
             .unwrap_or_else(|| panic!("nothing about {level}: {ran}"));
         let told = finding["message"].as_str().unwrap();
         assert!(told.contains(&format!("isolation `{level}`")), "{finding}");
-        // What is missing comes with what would bring it.
+        // Each missing part comes with the command that installs it.
         assert!(
             finding["status"] == "ok" || !finding["fix"].as_str().unwrap().is_empty(),
             "{finding}"
@@ -152,7 +152,10 @@ fn a_bundle_that_lost_its_file_comes_back_switched_off_and_asks_as_an_imported_o
     test.run(&["doctor"]).exits(1);
     let fixed = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
     let told = &messages(&fixed, "fixed")[0];
-    assert!(told.contains("made anew as `acme`, switched off"), "{told}");
+    assert!(
+        told.contains("created again as `acme`, switched off"),
+        "{told}"
+    );
     let made: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     assert_eq!(
         (&made["slug"], &made["isEnabled"]),
@@ -163,7 +166,7 @@ fn a_bundle_that_lost_its_file_comes_back_switched_off_and_asks_as_an_imported_o
         .exits(3)
         .says("toolcrib bundle enable acme");
     test.run(&["bundle", "enable", "acme", "--yes"]).exits(0);
-    // Nobody knows any more whether it was imported, so it asks; nobody is there to say yes.
+    // No one knows any more whether it was imported, so it asks; no one is there to say yes.
     test.run(&["run", "acme/hello"]).exits(6);
     test.run(&["run", "acme/hello", "--yes"]).exits(0);
 }
@@ -175,7 +178,7 @@ fn a_file_of_a_bundle_that_is_gone_is_made_anew() {
     test.run(&["doctor"]).exits(1);
     let fixed = test.run(&["doctor", "--fix", "--json"]).exits(0).json();
     let told = &messages(&fixed, "fixed")[0];
-    assert!(told.contains("made anew as `recovered-"), "{told}");
+    assert!(told.contains("created again as `recovered-"), "{told}");
     test.run(&["doctor"]).exits(0);
 }
 
@@ -349,7 +352,7 @@ fn what_is_not_the_stores_is_named_and_left_alone() {
     std::fs::create_dir(test.home().join("bundles/not-a-uuid")).unwrap();
     for args in [&["doctor", "--fix"][..], &["doctor"]] {
         let ran = test.run(args).exits(0);
-        let line = ran.stdout.lines().find(|line| line.contains("left alone"));
+        let line = ran.stdout.lines().find(|line| line.contains("not touched"));
         let line = line.unwrap_or_else(|| panic!("{ran:?}"));
         assert!(
             line.starts_with("ok") && line.contains("notes.txt"),

@@ -35,7 +35,7 @@ fn the_question_of_a_server_is_put_to_the_person_at_the_terminal() {
     }
     test.run(&["run", "ask"])
         .exits(8)
-        .says("nobody can be asked here");
+        .says("no one can be asked here");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn the_question_of_a_server_can_be_declined_left_and_cancelled_with_the_call() {
         assert!(shown.contains(says), "{shown}");
     }
     let mut terminal = test.on_terminal(&["run", "ask", "--no-input"]);
-    terminal.sees("nobody can be asked here");
+    terminal.sees("no one can be asked here");
     assert_eq!(terminal.ends().0, 8);
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use toolcrib::testing::{Received, Reply, ScriptedServer};
 
-/// Starts one, with a memory of its own.
+/// Starts one, with its own memory.
 pub(crate) fn start() -> ScriptedServer {
     let asked = AtomicUsize::new(0);
     ScriptedServer::start(move |request| answer(request, &asked))

@@ -148,9 +148,9 @@ fn a_session_is_what_one_terminal_started() {
         "session",
         "--yes",
     ];
-    // Two commands of one session, begun here: that of this process may have begun where nobody can see it.
+    // Two commands of one session, begun here: that of this process may have begun where no one can see it.
     test.in_one_session(&[&add, &OVERWRITE]).exits(0);
-    // A terminal of its own is another.
+    // Its own terminal is another.
     let mut terminal = test.on_terminal(&OVERWRITE);
     terminal.sees("> ");
     terminal.types("n");

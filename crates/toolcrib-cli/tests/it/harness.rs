@@ -66,7 +66,7 @@ impl Test {
         Ran::of(self.command().args(words).output().unwrap())
     }
 
-    /// Runs commands one after the other in a session of their own, until one fails.
+    /// Runs commands one after the other in their own session, until one fails.
     pub(crate) fn in_one_session(&self, commands: &[&[&str]]) -> Ran {
         let quoted = |word: &&str| format!("'{}'", word.replace('\'', r"'\''"));
         let line = |words: &&[&str]| {
@@ -137,6 +137,12 @@ impl Ran {
 
     pub(crate) fn prints(self, text: &str) -> Self {
         assert_eq!(self.stdout, text, "{self:?}");
+        self
+    }
+
+    /// Prints this among other things.
+    pub(crate) fn shows(self, text: &str) -> Self {
+        assert!(self.stdout.contains(text), "no {text:?} in {self:?}");
         self
     }
 

@@ -16,13 +16,62 @@ fn help_of_every_command_is_as_it_was_reviewed() {
         };
         golden(&format!("help/{name}.txt"), &help);
         commands.extend(subcommands(&help).map(|word| [&command[..], &[word]].concat()));
+        assert_eq!(
+            help.contains("\nOptions of every command:\n"),
+            name == "toolcrib",
+            "only the first page lists the options of every command: {name}"
+        );
     }
+}
+
+#[test]
+fn the_first_page_fits_a_terminal_and_says_what_this_is_for() {
+    let test = Test::new();
+    let page = test.run(&["--help"]).exits(0).stdout;
+    assert!(page.lines().next().unwrap().contains("AI models"), "{page}");
+    for heading in ["Use tools:", "Make tools:", "Options of every command:"] {
+        assert!(page.lines().any(|line| line == heading), "{page}");
+    }
+    let groups = page
+        .lines()
+        .take_while(|line| !line.starts_with("Options of"));
+    for line in groups.skip(1) {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    test.run(&["run", "read_file", "--paht", "x"])
+        .exits(2)
+        .says("name=value: `paht=…`");
+}
+
+#[test]
+fn verbs_that_people_try_work() {
+    let test = Test::new().file("a.txt", "A");
+    assert_eq!(
+        test.run(&["call", "read_file", "path=a.txt"])
+            .exits(0)
+            .stdout,
+        "A"
+    );
+    test.run(&["ls"]).exits(0).shows("read_file");
+    test.run(&["bundle", "ls"]).exits(0);
+    test.run(&["config", "get", "limits.timeoutMs"])
+        .exits(0)
+        .shows("60000");
 }
 
 /// The commands that a help lists, but for `help` itself.
 fn subcommands(help: &str) -> impl Iterator<Item = String> {
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let lines = lines.take_while(|line| !line.is_empty());
+    let is_first_page = help.contains("\nUse tools:\n");
+    let start = if is_first_page {
+        "Use tools:"
+    } else {
+        "Commands:"
+    };
+    let lines = help.lines().skip_while(move |line| *line != start).skip(1);
+    let lines = lines.take_while(move |line| match is_first_page {
+        true => *line != "Options of every command:",
+        false => !line.is_empty(),
+    });
     // The rest of a description is indented further.
     let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     names

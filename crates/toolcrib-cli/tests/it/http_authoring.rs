@@ -26,7 +26,7 @@ fn a_curl_command_becomes_a_tool_that_checks_and_says_what_to_type_next() {
         .exits(0)
         .says("GET https://api.weatherapi.com/v1/current.json?q=${q}&key=${WEATHERAPI_KEY}")
         .says("toolcrib secret set WEATHERAPI_KEY --host api.weatherapi.com")
-        .says("allowedHosts = [\"api.weatherapi.com\"]")
+        .says("`toolcrib config set --add allowedHosts api.weatherapi.com`")
         .says("toolcrib run weather q=Paris")
         .says("left out  -s: it is about what curl prints")
         .says("shell's history");
@@ -34,7 +34,7 @@ fn a_curl_command_becomes_a_tool_that_checks_and_says_what_to_type_next() {
     assert!(!ran.stderr.contains("SENTINEL"), "{ran:?}");
     test.run(&["check", ".toolcrib/tools/weather.json"])
         .exits(0);
-    // It is trusted, and what stands in its way is the host.
+    // It is trusted, and what is in its way is the host.
     test.run(&["run", "weather", "q=Paris", "--no-input"])
         .exits(8)
         .says("HOST_NOT_ALLOWED");
@@ -55,17 +55,15 @@ fn what_is_listed_already_is_not_asked_for_and_the_line_keeps_what_is_there() {
         made("three", "http://127.0.0.1:8080/x"),
         json!(["a.example.com", "*.b.example.com", "127.0.0.1:8080"])
     );
-    // A second line of that name would be no TOML: the one that is there is replaced.
-    let line = "allowedHosts = [\"a.example.com\",\"*.b.example.com\",\"c.example.com\"]";
+    let line = "`toolcrib config set --add allowedHosts c.example.com`";
     let url = "https://c.example.com/x";
     test.run(&["new", "four", "--from-curl", &format!("curl {url}")])
         .exits(0)
-        .says("replace the line `allowedHosts = …` in ")
         .says(line);
     let ran = test.run(&["explain", "four"]).exits(0);
     assert!(ran.stdout.contains(line), "{ran:?}");
-    let whole = "allowedHosts = [\"a.example.com\", \"*.b.example.com\", \"c.example.com\"]";
-    test.run(&["run", "four"]).exits(8).says(whole);
+    let whole = "TOOLCRIB_ALLOWED_HOSTS=a.example.com,*.b.example.com,c.example.com";
+    test.run(&["run", "four"]).exits(8).says(line).says(whole);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `.json` tools for whoever writes them: check, trust, show, explain, and what does not apply to them.
+//! `.json` tools for their authors: check, trust, show, explain, and what does not apply to them.
 
 use crate::harness::{Test, golden};
 
@@ -70,7 +70,7 @@ fn what_a_tool_needs_to_be_called_is_explained() {
     let ran = test.run(&["explain", "weather"]).exits(0);
     assert!(
         ran.stdout
-            .contains("allowedHosts = [\"api.weatherapi.com\"]"),
+            .contains("toolcrib config set --add allowedHosts api.weatherapi.com"),
         "{ran:?}"
     );
     assert!(

@@ -63,7 +63,7 @@ fn a_tool_runs_once_its_host_is_allowed_by_file_or_by_variable() {
         8,
         "HOST_NOT_ALLOWED",
     );
-    let entry = format!("add `{}` to `allowedHosts`", server.host());
+    let entry = format!("toolcrib config set --add allowedHosts {}", server.host());
     assert!(
         error["message"].as_str().unwrap().contains(&entry),
         "{error}"
@@ -197,7 +197,7 @@ fn error_mode_empty_prints_null_and_says_why_beside_it() {
 fn a_dry_run_shows_the_request_and_sends_nothing() {
     let server = sunny();
     let mut tool = weather(&server);
-    tool["tags"] = json!([]);
+    tool["requiresApproval"] = json!(true);
     tool["impl"]["urlTemplate"] = server.url("/v1?q=${city}&key=${WEATHER_API_KEY}").into();
     let test = with(&tool).variable("TOOLCRIB_ALLOWED_HOSTS", &server.host());
     let words = ["run", "weather", "city=Paris", "--dry-run", "--json"];
@@ -212,13 +212,13 @@ fn a_dry_run_shows_the_request_and_sends_nothing() {
         (&missing["name"], &missing["kept"]),
         (&json!("WEATHER_API_KEY"), &json!(false))
     );
-    // Without a tag somebody has to be asked.
+    // Someone has to be asked.
     fails(
         test.run(&["run", "weather", "city=Paris", "--json"]),
         6,
         "APPROVAL_UNAVAILABLE",
     );
-    // With somebody's consent, the secret is what is missing.
+    // With someone's consent, the secret is what is missing.
     let error = fails(
         test.run(&["run", "weather", "city=Paris", "--json", "--yes"]),
         3,

@@ -29,7 +29,9 @@ fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
     assert_eq!(
         names,
         [
+            "apply_patch",
             "delete_file",
+            "edit_file",
             "format_code",
             "git_add",
             "git_branch",
@@ -38,6 +40,7 @@ fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
             "git_log",
             "git_push",
             "git_status",
+            "glob_files",
             "install_package",
             "list_directory",
             "move_file",
@@ -92,7 +95,7 @@ fn any_reference_switches_a_tool_off_and_a_wrong_one_is_said() {
         let listed = test.run(&["list", "--json"]).exits(0);
         assert_eq!(
             listed.json().as_array().unwrap().len(),
-            19,
+            22,
             "{name}: {listed:?}"
         );
     }
@@ -115,7 +118,7 @@ fn a_list_in_the_users_own_directory_says_why_file_tools_cannot_run() {
         .unwrap();
     assert!(
         String::from_utf8_lossy(&ran.stderr)
-            .starts_with("18 tools cannot run here: the current directory is your home"),
+            .starts_with("21 tools cannot run here: the current directory is your home"),
         "{ran:?}"
     );
 }
@@ -156,4 +159,21 @@ fn every_error_code_is_explained() {
             .stdout
             .contains("exit code    7")
     );
+}
+
+#[test]
+fn a_list_on_a_terminal_has_one_line_for_each_tool() {
+    let test = Test::new();
+    let many = test.run(&["list", "--json"]).exits(0).json();
+    let (code, shown) = test.on_terminal_of(80, &["list"]).ends();
+    assert_eq!(code, 0);
+    let table: Vec<&str> = shown
+        .lines()
+        .take_while(|line| !line.contains("more tool"))
+        .collect();
+    assert_eq!(table.len(), many.as_array().unwrap().len() + 1, "{shown}");
+    for line in table {
+        assert!(line.chars().count() < 80, "{line}");
+    }
+    assert!(shown.contains('…') && !shown.contains('┊'), "{shown}");
 }

@@ -82,7 +82,7 @@ impl Client {
         id
     }
 
-    /// The next message. Whatever is no JSON-RPC fails the test.
+    /// The next message. Anything that is not JSON-RPC fails the test.
     fn message(&self) -> Value {
         let line = self.lines.recv_timeout(PATIENCE).expect("a message");
         let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("{line}"));
@@ -153,7 +153,7 @@ fn tools_that_come_change_or_go_are_told_of() {
     assert_eq!(test.run(&["disable", "shell"]).code, 0);
     client.until_changed();
     assert!(!client.tools().contains(&"shell".to_owned()));
-    // Another text is another tool, which nobody has trusted.
+    // Another text is another tool, which no one has trusted.
     let file = test.workspace().join(".toolcrib/tools/chatty.yaml");
     std::fs::write(file, CHATTY.replace("Says a lot", "Says less")).unwrap();
     client.until_changed();

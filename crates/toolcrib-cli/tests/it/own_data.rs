@@ -224,7 +224,7 @@ fn file_tools_do_not_read_toolcribs_own_data_in_the_workspace() {
         fs::create_dir_all(test.workspace().join("data/x")).unwrap();
         let ran = run_at(&test, &home, &["run", "read_file", &format!("path={path}")]).exits(1);
         assert!(
-            ran.stderr.contains("Toolcrib keeps its own data there"),
+            ran.stderr.contains("Toolcrib stores its own data there"),
             "{path}: {ran:?}"
         );
         tells_nothing(&ran, path);

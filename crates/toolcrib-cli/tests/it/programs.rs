@@ -165,7 +165,7 @@ fn toolcribs_own_data_in_the_workspace_is_no_tools_to_change() {
                 "--yes",
             ])
             .exits(1)
-            .says("Toolcrib keeps its own data there");
+            .says("Toolcrib stores its own data there");
             run(&["run", "delete_file", "path=data", "recursive=true", "--yes"]).exits(1);
             run(&["run", "move_file", "from=data", "to=gone", "--yes"]).exits(1);
             assert!(!home.join("config.toml").exists());

@@ -98,7 +98,7 @@ fn the_end_of_input_denies_and_an_interrupt_cancels() {
     assert_eq!(code, 130, "{shown}");
     assert!(shown.contains("CANCELLED"), "{shown}");
     let all = test.run(&["approvals", "list", "--all", "--json"]).json();
-    assert_eq!(all[0]["status"], "withdrawn", "nobody is asked any more");
+    assert_eq!(all[0]["status"], "withdrawn", "no one is asked any more");
     assert_eq!(content(&test), "old\n");
 }
 
@@ -138,7 +138,7 @@ fn a_question_that_expires_ends_by_itself() {
         .collect();
     let mut terminal = test.on_terminal(&words);
     terminal.sees("> ");
-    let meanwhile = terminal.sees("nobody answered in time");
+    let meanwhile = terminal.sees("no one answered in time");
     assert!(
         !meanwhile.contains("write_file ·"),
         "no progress is drawn into the question: {meanwhile}"
@@ -299,7 +299,11 @@ fn a_grant_made_at_the_prompt_serves_the_next_call_until_it_is_revoked() {
     terminal.sees("type a number from 1 to");
     terminal.types(&number);
     terminal.sees("would have allowed 0 past calls");
-    terminal.sees("How far?");
+    terminal.sees("In this project for 30 days, any number of calls? (y, n, or c to change)");
+    terminal.types("maybe");
+    terminal.sees("type y, n or c");
+    terminal.types("c");
+    terminal.sees("Where?");
     terminal.types("");
     terminal.sees("How long?");
     terminal.types("soon");
@@ -311,8 +315,7 @@ fn a_grant_made_at_the_prompt_serves_the_next_call_until_it_is_revoked() {
     terminal.types("1h");
     terminal.sees("How many calls?");
     terminal.types("");
-    terminal.sees("In this project, for 1h: ");
-    terminal.sees("(y/n)");
+    terminal.sees("In this project for 1 hour, any number of calls? (y, n, or c to change)");
     terminal.types("y");
     let (code, shown) = terminal.ends();
     assert_eq!(code, 0, "{shown}");
@@ -336,6 +339,23 @@ fn a_grant_made_at_the_prompt_serves_the_next_call_until_it_is_revoked() {
 }
 
 #[test]
+fn a_grant_takes_two_answers() {
+    let test = notes();
+    let mut terminal = test.on_terminal(&OVERWRITE);
+    terminal.sees("> ");
+    terminal.types("g");
+    terminal.sees("Which?");
+    terminal.types("1");
+    terminal.sees("In this project for 30 days, any number of calls?");
+    terminal.types("y");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    let grants = test.run(&["grants", "list", "--json"]).json();
+    assert_eq!(grants[0]["scope"], "project");
+    assert!(grants[0].get("maxUses").is_none(), "{grants}");
+}
+
+#[test]
 fn commands_are_granted_by_their_words() {
     let test = Test::new();
     let push = ["run", "shell", "command=git push origin main"];
@@ -346,13 +366,15 @@ fn commands_are_granted_by_their_words() {
     assert!(offers.contains("exactly this command"), "{offers}");
     terminal.types("1");
     // Session, an hour, one call.
-    terminal.sees("How far?");
+    terminal.sees("or c to change)");
+    terminal.types("c");
+    terminal.sees("Where?");
     terminal.types("s");
     terminal.sees("How long?");
     terminal.types("1h");
     terminal.sees("How many calls?");
     terminal.types("1");
-    terminal.sees("In this terminal session, for 1h, for one call: ");
+    terminal.sees("In this terminal session for 1 hour, one call?");
     terminal.types("n");
     terminal.sees("no grant was made");
     terminal.sees("> ");
@@ -427,7 +449,7 @@ fn a_question_goes_to_the_terminal_also_where_stderr_is_redirected() {
     terminal.types("y");
     assert_eq!(terminal.ends().0, 0);
     assert_eq!(content(&test), "new\n");
-    // Who redirects both is a program, whatever terminal it was started from.
+    // A caller that redirects both is a program, whatever terminal it was started from.
     let terminal = test.on_terminal_by(
         "exec \"$@\" </dev/null 2>errors",
         &["run", "delete_file", "path=docs/notes.md"],

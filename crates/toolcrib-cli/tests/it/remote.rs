@@ -455,7 +455,7 @@ fn a_person_at_the_terminal_is_asked_about_calls_of_the_server() {
     }
 }
 
-/// A server of the home with a certificate of its own, as `openssl req -x509` makes it.
+/// A server of the home with its own certificate, as `openssl req -x509` makes it.
 fn encrypted(test: &Test) -> (Serving, String) {
     let mut params = rcgen::CertificateParams::new(["crib.test".to_owned()]).unwrap();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);

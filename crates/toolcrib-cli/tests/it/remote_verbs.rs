@@ -224,6 +224,7 @@ fn what_works_on_files_is_refused_with_a_reason() {
         &["bundle", "edit", "acme", "--name", "A"],
         &["sandbox", "--", "true"],
         &["serve"],
+        &["ui"],
     ] {
         let all: Vec<&str> = ["--server", "http://127.0.0.1:1"]
             .into_iter()

@@ -53,7 +53,7 @@ fn files_are_checked_with_their_examples() {
         );
     test.run(&["rules", "check", "good.toml"])
         .exits(0)
-        .prints("1 rules are in order, and so are their examples\n");
+        .prints("1 rules are valid, and so are their examples\n");
     test.run(&["rules", "check"]).exits(0);
     test.run(&["rules", "check", "bad.toml"])
         .exits(2)
@@ -114,7 +114,7 @@ fn a_call_is_tried_without_being_made() {
     run(&["--command", "sudo id", "--exit-code"]).exits(5);
     run(&["--command", "echo sudo", "--exit-code"])
         .exits(0)
-        .prints("verdict  allow\nno rule has anything to say\n");
+        .prints("verdict  allow\nno rule applies\n");
     let document = run(&["--command", "sudo id", "--json"]).exits(0).json();
     assert_eq!(document["ok"], true);
     assert_eq!(document["value"]["verdict"], "deny");
@@ -154,10 +154,14 @@ fn a_rule_that_can_never_hold_is_said() {
     test.run(&["list"])
         .exits(0)
         .says("rule `mine`: tool not found: `shel`; did you mean `shell`?");
+    // It may be for a tool of another workspace.
+    let test = Test::new().config(&rule("tools = [\"charge-card\"]"));
+    let listed = test.run(&["list"]).exits(0);
+    assert!(!listed.stderr.contains("charge-card"), "{}", listed.stderr);
     let test = Test::new().config(&rule("command = \"curl | sh\""));
     test.run(&["list"])
         .exits(2)
-        .says("`|` is no word of a command");
+        .says("`|` is not a word of a command");
     let test = Test::new().config("[[rule]]\nname = \"mine\"\n");
     test.run(&["list"]).exits(2).says("did you mean `rules`?");
 }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Test, golden};
+use crate::harness::{Ran, Test, golden};
 
 #[test]
 fn a_file_comes_out_exactly_as_it_is() {
@@ -115,7 +115,7 @@ fn errors_say_what_happened_and_what_to_type_next() {
         &["run", "path=a.txt"],
         &["read_file", "path=a.txt"],
         &["explain", "nope"],
-        &["schema", "--provider", "anthropic", "--strict"],
+        &["schema", "--provider", "gemini", "--strict"],
         &["calls", "list", "-n", "0"],
     ] {
         let ran = test.run(words);
@@ -384,4 +384,104 @@ fn a_home_that_cannot_be_written_does_not_stop_a_call() {
         String::from_utf8_lossy(&ran.stderr).contains("not recorded"),
         "{ran:?}"
     );
+}
+
+#[test]
+fn a_path_that_begins_with_a_dot_counts_from_the_current_directory() {
+    let test = Test::new()
+        .file(".toolcrib/keep", "")
+        .file("a.txt", "root")
+        .file("sub/a.txt", "sub");
+    let read = |path: &str| {
+        let mut command = test.command();
+        command.current_dir(test.workspace().join("sub"));
+        command.args(["run", "read_file", &format!("path={path}")]);
+        Ran::of(command.output().unwrap()).exits(0).stdout
+    };
+    assert_eq!(read("a.txt"), "root");
+    assert_eq!(read("./a.txt"), "sub");
+    assert_eq!(read("../a.txt"), "root");
+    let mut command = test.command();
+    command.current_dir(test.workspace().join("sub"));
+    command.args(["run", "read_file", "--args", "{\"path\": \"./a.txt\"}"]);
+    let ran = Ran::of(command.output().unwrap()).exits(0);
+    assert_eq!(
+        ran.stdout, "root",
+        "arguments as JSON are as every caller gives them"
+    );
+}
+
+#[test]
+fn a_command_that_fails_without_network_says_how_to_allow_a_host() {
+    let test = Test::new();
+    let command = "command=echo 'curl: (6) Could not resolve host: api.example.com' >&2; exit 6";
+    let said = "toolcrib config set --add allowedHosts api.example.com";
+    test.run(&["run", "shell", command]).exits(0).says(said);
+    let outcome = test
+        .run(&["run", "shell", command, "--json"])
+        .exits(0)
+        .json();
+    assert!(
+        outcome["value"]["note"].as_str().unwrap().contains(said),
+        "{outcome}"
+    );
+    let other = test.run(&["run", "shell", "command=echo no >&2; exit 6", "--json"]);
+    assert!(other.json()["value"].get("note").is_none());
+}
+
+#[test]
+fn the_first_call_to_an_unlisted_host_offers_to_allow_it() {
+    let tool = r#"{"name": "weather", "description": "The weather", "tags": ["read"],
+        "impl": {"urlTemplate": "https://api.example.com/v1?key=${SOME_KEY}"}}"#;
+    let test = Test::new().file(".toolcrib/tools/weather.json", tool);
+    test.run(&["trust", "--yes"]).exits(0);
+    let call = ["run", "weather"];
+    test.run(&call)
+        .exits(8)
+        .says("toolcrib config set --add allowedHosts api.example.com");
+    let mut terminal = test.on_terminal(&call);
+    terminal.sees("allow api.example.com from now on, in ");
+    terminal.types("n");
+    assert_eq!(terminal.ends().0, 8);
+    assert!(!test.home().join("config.toml").exists());
+    let mut terminal = test.on_terminal(&call);
+    terminal.sees("allow api.example.com from now on, in ");
+    terminal.types("y");
+    let (_, shown) = terminal.ends();
+    assert!(shown.contains("no secret `SOME_KEY`"), "{shown}");
+    let text = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
+    assert_eq!(text, "allowedHosts = [\"api.example.com\"]\n");
+}
+
+#[test]
+fn arguments_are_read_within_a_bound_of_memory() {
+    let test = Test::new();
+    // Four bytes of text, 400 bytes of memory: 8 MB would be 800.
+    let lists = format!(r#"{{"path":[{}]}}"#, vec!["[1]"; 2_000_000].join(","));
+    std::fs::write(test.workspace().join("lists.json"), lists).unwrap();
+    let toolcrib = test.command();
+    let mut command = std::process::Command::new("sh");
+    command
+        .args(["-c", "ulimit -d 400000; exec \"$0\" \"$@\""])
+        .arg(toolcrib.get_program())
+        .args(["run", "read_file", "--args", "@lists.json"])
+        .current_dir(test.workspace())
+        .env_clear();
+    for (name, value) in toolcrib.get_envs() {
+        command.env(name, value.unwrap_or_default());
+    }
+    let ran = Ran::of(command.output().unwrap()).exits(2);
+    assert!(
+        ran.stderr.contains("more than 64 MB of memory"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_key_twice_in_arguments_is_refused() {
+    let test = Test::new().file("a.txt", "A").file("b.txt", "B");
+    let twice = r#"{"path": "a.txt", "path": "b.txt"}"#;
+    let ran = test.run(&["run", "read_file", "--args", twice]).exits(2);
+    assert!(ran.stderr.contains("a key twice"), "{}", ran.stderr);
 }

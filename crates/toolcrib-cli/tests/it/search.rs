@@ -65,7 +65,10 @@ fn what_could_deceive_is_shown_and_marked() {
     let table = test.run(&["search", "looks"]).exits(0);
     assert!(table.stdout.contains("(!)"), "{table:?}");
     let rows = test.run(&["search", "looks", "--json"]).exits(0).json();
-    assert_eq!(rows[0]["warnings"].as_array().unwrap().len(), 1);
+    // Tools that search are found by `looks`, too.
+    let rows = rows.as_array().unwrap();
+    let marked = rows.iter().find(|row| row["bundle"] == "acme").unwrap();
+    assert_eq!(marked["warnings"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -107,4 +110,19 @@ fn pages_go_on_where_the_last_one_ended() {
     test.run(&["search", "--page-token", "garbage"])
         .exits(4)
         .says("page token `garbage` is not one");
+}
+
+#[test]
+fn any_word_counts_and_a_tool_that_cannot_be_called_is_named() {
+    let test = Test::new();
+    let first = |words: &[&str]| {
+        let words = [&["search", "--json"], words].concat();
+        let rows = test.run(&words).exits(0).json();
+        rows[0]["name"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(first(&["please", "renaming", "my", "files"]), "move_file");
+    assert_eq!(first(&["unlink", "old", "logs"]), "delete_file");
+    test.run(&["search", "search", "the", "internet"])
+        .exits(0)
+        .says("`web_search` fits but cannot be called: ");
 }

@@ -81,7 +81,7 @@ fn a_single_step_tool_runs_as_written() {
     let value = test.value(&["simple-tool", "PARAM=pwd"]);
     assert_eq!(value["exitCode"], 0);
     assert_eq!(value["output"], test.workspace().to_str().unwrap());
-    // It has no security tag: it asks, and nobody is there.
+    // It has no security tag: it asks, and no one is there.
     test.run(&["run", "simple-tool", "PARAM=pwd"]).exits(6);
 }
 
@@ -144,7 +144,7 @@ fn tags_and_platforms_are_taken() {
         s0!("tags-and-platforms")
     );
     let test = workspace(&[]).tool("tagged", yaml).trusted();
-    // `read`: nobody is asked.
+    // `read`: no one is asked.
     test.run(&["run", "tagged"]).exits(0).prints("fine\n");
     let other =
         "name: other\ndescription: Elsewhere\nbash: echo\ntags: [read]\nplatforms: [windows]\n";
@@ -189,7 +189,7 @@ fn a_step_is_tried_again_and_falls_back() {
     assert_eq!(value["steps"]["step1"]["attempts"], 3);
     let attempts = std::fs::read_to_string(test.workspace().join("attempts")).unwrap();
     assert_eq!(attempts, "x\nx\nx\n");
-    // As it stands, a second between attempts and all.
+    // As it is, a second between attempts and all.
     let verbatim = format!(
         "name: stubborn\ndescription: Tries\n{}{PARAM}",
         s0!("error-handling")
@@ -324,12 +324,15 @@ fn an_alias_presets_parameters_and_takes_its_own() {
     let shown = test
         .run(&["schema", "clone-my-repo", "--json"])
         .exits(0)
-        .json()
-        .to_string();
-    assert!(
-        shown.contains("BRANCH") && !shown.contains("\"URL\""),
+        .json();
+    // What is preset can still be given another value.
+    let properties = &shown["properties"];
+    assert!(properties["BRANCH"].is_object(), "{shown}");
+    assert_eq!(
+        properties["URL"]["default"], "https://github.com/my-org/my-repo.git",
         "{shown}"
     );
+    assert_eq!(shown["required"], json!([]), "{shown}");
     test.value(&["clone-my-repo", "BRANCH=main"]);
     assert!(test.workspace().join("repos/main/README").is_file());
 }

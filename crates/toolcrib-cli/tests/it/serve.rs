@@ -59,6 +59,36 @@ fn what_it_says_to_do_next_works_when_pasted() {
 }
 
 #[test]
+fn ui_prints_a_link_that_the_running_server_takes() {
+    let test = Test::new();
+    let server = Serving::start(&test);
+    let link = test.run(&["ui", "--print"]).exits(0).stdout;
+    let before = format!("http://{}/ui/#code=", server.address);
+    let code = link.trim().strip_prefix(&before).expect("a link");
+    assert_eq!(code.len(), 43);
+    let again = test.run(&["ui", "--print", "--json"]).exits(0).stdout;
+    assert!(again.contains("\"ui\":\"http://"), "{again}");
+    assert!(!again.contains(code), "each link has another code");
+    let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+    let request = format!(
+        "POST /api/browsers HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nToolcrib-Code: {code}\r\nConnection: close\r\n\r\n",
+        server.address
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+}
+
+#[test]
+fn a_directory_without_a_page_is_refused_as_the_web_admin() {
+    let test = Test::new();
+    test.run(&["serve", "--addr", "127.0.0.1:0", "--web", "."])
+        .exits(2)
+        .says("has no index.html");
+}
+
+#[test]
 fn a_socket_alone_is_listened_on_without_an_address() {
     let test = Test::new();
     let path = test.home().with_file_name("crib.sock");
@@ -158,10 +188,10 @@ fn without_a_workspace_or_a_browser_it_says_what_to_do() {
     command.current_dir("/").env("PATH", "/nowhere");
     let mut server = Serving::spawn(&test, command, &["--open"]);
     let mut said = String::new();
-    let url = format!("open http://{} yourself", server.address);
+    let url = format!("; open http://{}/ui/#code=", server.address);
     eventually("it says what is missing", || {
         said.push_str(&server.said());
-        said.contains("there is no workspace") && said.contains(&url)
+        said.contains("there is no workspace") && said.contains(&url) && said.contains(" yourself")
     });
     server.kill();
 }

@@ -44,7 +44,7 @@ fn a_question_of_a_killed_server_is_bound_to_its_arguments_and_runs_once() {
     let path = format!("/api/approvals/{}", question["id"].as_str().unwrap());
     let (status, seen) = server.get(&path);
     assert_eq!(status, 200, "{seen}");
-    // Nobody waits for it any more, and nothing runs by itself when it is approved.
+    // No one waits for it any more, and nothing runs by itself when it is approved.
     assert_eq!(seen["waiting"], false, "{seen}");
     let answer = json!({"approved": true, "argsDigest": question["argsDigest"]});
     let (status, answered) = server.post(&path, &answer);

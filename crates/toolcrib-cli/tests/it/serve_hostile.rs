@@ -26,7 +26,7 @@ use crate::serving::{Client, PATIENCE, Serving};
 /// The memory of the server, in KB.
 const MEMORY: u64 = 1024 * 1024;
 
-/// What is as good as nothing: below it calls are as fast as anybody needs, and differences are noise.
+/// A negligible time: below it calls are fast enough, and differences are noise.
 const FLOOR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20 } else { 5 });
 
 /// How many calls are made alone.

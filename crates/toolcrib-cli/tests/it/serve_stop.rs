@@ -42,7 +42,7 @@ fn a_call_in_flight_is_finished_and_answered() {
         test.workspace().join("begun").exists()
     });
     server.signal(Signal::TERM);
-    eventually("nobody gets in", || {
+    eventually("no one gets in", || {
         TcpStream::connect(server.address).is_err()
     });
     std::fs::write(test.workspace().join("go"), "").unwrap();
@@ -86,7 +86,7 @@ fn a_second_signal_cancels_at_once() {
         test.workspace().join("begun").exists()
     });
     server.signal(Signal::INT);
-    eventually("nobody gets in", || {
+    eventually("no one gets in", || {
         TcpStream::connect(server.address).is_err()
     });
     server.signal(Signal::INT);

@@ -40,6 +40,6 @@ fn the_certificate_of_the_documentation_is_one_that_clients_take() {
     let unknown = test.run(&["--server", &url, "list"]);
     assert!(
         unknown.code != 0 && unknown.stderr.contains("certificate"),
-        "nobody vouches for it: {unknown:?}"
+        "no one vouches for it: {unknown:?}"
     );
 }

@@ -1,4 +1,4 @@
-//! `toolcrib serve` as a process of its own, and requests to it.
+//! `toolcrib serve` as a separate process, and requests to it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -92,7 +92,7 @@ impl Serving {
         }
     }
 
-    /// What it said since somebody last looked.
+    /// What it said since someone last looked.
     pub(crate) fn said(&self) -> String {
         self.lines.try_iter().collect::<Vec<_>>().join("\n")
     }
@@ -163,7 +163,7 @@ impl Drop for Serving {
     }
 }
 
-/// Somebody with the operator's token.
+/// Someone with the operator's token.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) address: SocketAddr,
@@ -171,7 +171,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// One request on a connection of its own. `None` if there was no whole answer: nothing was acknowledged.
+    /// One request on its own connection. `None` if there was no whole answer: nothing was acknowledged.
     pub(crate) fn ask(&self, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
         let text = match body {
             Value::Null => String::new(),

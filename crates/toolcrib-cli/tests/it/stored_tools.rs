@@ -24,7 +24,7 @@ fn two_versions() -> Test {
 fn a_list_has_one_version_of_each_tool_and_with_all_every_one() {
     let test = two_versions();
     let ran = test.run(&["list"]).exits(0);
-    assert_eq!(ran.stdout.matches("Greets somebody").count(), 1);
+    assert_eq!(ran.stdout.matches("Greets a person").count(), 1);
     assert!(!ran.stdout.contains("VERSION"));
     let ran = test.run(&["list", "--all"]).exits(0);
     assert!(
@@ -262,7 +262,7 @@ fn rm_of_a_file_takes_its_trust_along() {
         .exits(0)
         .says("removed .toolcrib/tools/hello.yaml");
     assert!(!file.exists());
-    // The same bytes, put there by somebody else, are not trusted.
+    // The same bytes, put there by someone else, are not trusted.
     std::fs::write(&file, text).unwrap();
     test.run(&["run", "hello"]).exits(3).says("toolcrib trust");
     // One that makes no sense can be removed, too.
@@ -645,7 +645,7 @@ fn the_columns_of_plain_lists_do_not_depend_on_what_is_listed() {
             assert_eq!(columns(&test.run(words).exits(0)), [expected], "{words:?}");
         }
     }
-    // A name stands alone in its column, and can be typed.
+    // A name is alone in its column, and can be typed.
     let odd = json!({"slug": "odd", "type": "command", "description": "a\u{202e}b", "impl": {"bash": "echo"}});
     let test = one.file("odd.json", odd.to_string());
     test.run(&["bundle", "add", "acme", "odd.json"]).exits(0);
@@ -714,12 +714,12 @@ fn what_is_no_tool_is_refused_for_what_it_is() {
         .file("bundle.json", r#"{"bundleID": "018faf50-b7b6-7a01-9a05-a22a6e0af101", "slug": "x", "isEnabled": true}"#);
     test.run(&["bundle", "add", "acme", "wat.json"])
         .exits(4)
-        .says("`type` is \"wat\", which is no kind of tool")
+        .says("`type` is \"wat\", which is not a kind of tool")
         .says("wat.json:1:15")
         .says("`http`, `command`, `alias`");
     test.run(&["bundle", "add", "acme", "bundle.json"])
         .exits(2)
-        .says("is what a bundle says about itself, and no tool");
+        .says("describes a bundle and is not a tool");
     test.run(&["bundle", "add", "acme", "gone.json"])
         .exits(2)
         .says("cannot read `gone.json`: No such file");
@@ -730,7 +730,7 @@ fn what_is_no_tool_is_refused_for_what_it_is() {
         .exits(9)
         .says("`toolcrib edit acme/greet@v1` changes what is there");
     test.run(&["bundle", "disable", "acme"]).exits(0);
-    // What is in the way comes before what would be next.
+    // Obstacles come before next steps.
     test.run(&["bundle", "add", "acme", "greet.yaml"])
         .exits(9)
         .says("`toolcrib bundle enable acme` switches it on");

@@ -15,7 +15,7 @@ use crate::harness::Test;
 /// Nothing here takes longer unless it hangs.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// The binary on a terminal of its own.
+/// The binary on its own terminal.
 pub(crate) struct Session {
     child: Child,
     keyboard: File,
@@ -164,7 +164,7 @@ impl Session {
             modes.local_modes.contains(cooked),
             "the terminal is left as it was"
         );
-        // A mark of our own is the last thing on the screen: what came before it has been read then.
+        // Our own mark is the last thing on the screen: what came before it has been read then.
         writeln!(self.terminal, "\u{1}end").unwrap();
         self.sees("\u{1}end");
         let shown = self.screen.text.lock().unwrap().clone();

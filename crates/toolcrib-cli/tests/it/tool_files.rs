@@ -6,7 +6,7 @@ use crate::harness::Test;
 
 const GREET: &str = "\
 name: greet
-description: Greets somebody
+description: Greets a person
 bash: echo hello {WHO}
 parameters:
   WHO:
@@ -55,7 +55,7 @@ fn a_tool_of_the_project_runs_once_it_is_trusted_and_until_it_changes() {
     test.run(&["run", "greet"]).exits(0).prints("hello world\n");
     test.run(&["trust"])
         .exits(0)
-        .says("its one tool is trusted already");
+        .says("the tool is trusted already");
 
     let test = test.file(
         ".toolcrib/tools/greet.yaml",
@@ -96,7 +96,10 @@ fn a_person_is_asked_on_the_terminal() {
     session.sees("runs      echo hello {WHO}");
     session.sees("may this tool be called from now on? [y/n]");
     session.types("n");
-    assert_eq!(session.ends().0, 5);
+    session.sees("nothing was trusted");
+    let (code, screen) = session.ends();
+    assert_eq!(code, 0, "saying no is not an error");
+    assert!(!screen.contains("error"), "{screen}");
     test.run(&["run", "greet"]).exits(3);
     let mut session = test.on_terminal(&["trust"]);
     session.sees("[y/n]");
@@ -118,7 +121,28 @@ fn another_project_is_trusted_by_its_directory_or_that_of_its_tools() {
         test.run(&["--workspace", workspace, "run", "greet"])
             .exits(0);
     }
-    test.run(&["trust", "nowhere"]).exits(2);
+    test.run(&["trust", "nowhere"]).exits(3);
+    test.run(&["trust", "no/where"]).exits(2);
+}
+
+const NAMELESS: &str = "description: Greets\nbash: echo hello\ntags: [read]\n";
+
+#[test]
+fn the_tools_that_are_named_are_trusted_and_no_others() {
+    let test = Test::new()
+        .file(".toolcrib/tools/a.yaml", NAMELESS)
+        .file(".toolcrib/tools/b.yaml", NAMELESS)
+        .file(".toolcrib/tools/c.yaml", NAMELESS);
+    let shown = test.run(&["trust", "a", "local/b", "--yes"]).exits(0);
+    assert!(
+        shown.stdout.contains("a.yaml") && !shown.stdout.contains("c.yaml"),
+        "{shown:?}"
+    );
+    for (tool, code) in [("a", 0), ("b", 0), ("c", 3)] {
+        test.run(&["run", tool]).exits(code);
+    }
+    test.run(&["trust", "a"]).exits(0).says("trusted already");
+    test.run(&["trust", "aa"]).exits(3).says("did you mean");
 }
 
 #[test]
@@ -152,8 +176,8 @@ fn a_list_of_all_says_where_tools_come_from_and_how_they_stand() {
     let all = test.run(&["list", "--all", "--plain"]).exits(0).stdout;
     for row in [
         "broken\tunknown\tlocal\tbroken\t",
-        "greet\tread\tlocal\tuntrusted\tGreets somebody",
-        "greet\tread\tuser\tshadowed\tGreets somebody",
+        "greet\tread\tlocal\tuntrusted\tGreets a person",
+        "greet\tread\tuser\tshadowed\tGreets a person",
         "read_file\tread\tcore\tready\t",
     ] {
         assert!(all.contains(row), "{row:?} is not in {all}");

@@ -8,7 +8,7 @@ use toolcrib::testing::{Reply, ScriptedServer};
 use crate::harness::Test;
 use crate::terminal::until;
 
-/// A workspace with a tool in it that nobody has trusted.
+/// A workspace with a tool in it that no one has trusted.
 fn with_tool(yaml: &str) -> Test {
     Test::new().file(".toolcrib/tools/t.yaml", yaml)
 }
@@ -111,7 +111,7 @@ fn names_that_are_wrong_are_told_and_exit_with_three() {
     test.run(&["test", "broken"])
         .exits(3)
         .says("cannot be loaded");
-    // Where all are meant, a file that is no tool counts as a failure.
+    // Where all are meant, a file that is not a tool counts as a failure.
     let ran = test.run(&["test"]).exits(1);
     assert!(
         ran.stdout.contains("broken.yaml cannot be loaded"),
@@ -164,7 +164,7 @@ tests:
     for tried in &tests {
         assert!(!tried.to_string().contains("gold"), "{tried}");
     }
-    // What is beside the directory is the sandbox's own: `touch` may think that it made something.
+    // The area beside the directory belongs to the sandbox: `touch` may think that it made something.
     let failed: Vec<bool> = ["rm -rf {X}", "../precious", "touch", "cat secret"]
         .iter()
         .map(|command| tests[1]["cleanup"].to_string().contains(command))
@@ -484,7 +484,7 @@ tests:
     assert_eq!(text(), bare);
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o640);
-    // A test that is named is recorded anew, as far as it does not hold.
+    // A named test is recorded again where it does not hold.
     let ran = test
         .run(&["test", "t:full", "--record", "--yes", "--json"])
         .exits(0);
@@ -520,4 +520,102 @@ fn a_call_that_was_refused_is_not_recorded() {
     test.run(&["test", "--record", "--yes"])
         .exits(1)
         .says("not recorded: t:bare: there is nothing to record");
+}
+
+const COUNTS: &str = "\
+description: Counts lines
+bash: cat -- {FILE} | wc -l | tee count.txt
+tags: [read, write]
+parameters:
+  FILE: {description: Which, validation: {pattern: '^[a-z./]+$'}}
+tests:
+  - name: of-its-own
+    files:
+      notes.md: |
+        one
+        two
+      deep/dir/empty.md: ''
+    parameters: {FILE: notes.md}
+    expected:
+      output: '2'
+      file-contains: {count.txt: ['2'], notes.md: one}
+      file-exists: deep/dir/empty.md
+  - name: from-a-directory
+    files-from: fixtures
+    parameters: {FILE: sub/three.md}
+    expected: {output: \"3\\n\"}
+  - name: set-up
+    setup:
+      - printf 'a\\n' > x.md
+      - cat x.md x.md > made.md && test {FILE} = made.md
+    parameters: {FILE: made.md}
+    expected: {output: '2'}
+  - name: refused
+    parameters: {FILE: A B}
+    expected: {error: INVALID_ARGUMENTS}
+";
+
+#[test]
+fn a_test_brings_its_files_and_says_exactly_what_it_expects() {
+    let test = with_tool(COUNTS).file(".toolcrib/tools/fixtures/sub/three.md", "1\n2\n3\n");
+    let ran = tests(&test, &[], 0);
+    assert_eq!(statuses(&ran), ["passed"; 4], "{ran:#?}");
+    assert!(!test.workspace().join("count.txt").exists());
+}
+
+#[test]
+fn what_a_test_with_files_did_not_get_is_said() {
+    let wrong = COUNTS
+        .replace("output: '2'\n      file", "output: '1'\n      file")
+        .replace("notes.md: one}", "notes.md: three, gone.md: x}")
+        .replace("files-from: fixtures", "files-from: nowhere")
+        .replace("test {FILE} = made.md", "exit 3")
+        .replace("{error: INVALID_ARGUMENTS}", "{error: TIMEOUT}");
+    let test = with_tool(&wrong);
+    let ran = tests(&test, &[], 1);
+    assert_eq!(statuses(&ran), ["failed"; 4], "{ran:#?}");
+    let fields = |index: usize| -> Vec<&str> {
+        let mismatches: &Vec<Value> = ran[index]["mismatches"].as_array().unwrap();
+        mismatches
+            .iter()
+            .map(|one| one["field"].as_str().unwrap())
+            .collect()
+    };
+    let message = |index: usize| ran[index]["mismatches"][0]["message"].as_str().unwrap();
+    assert_eq!(fields(0), ["output", "file-contains", "file-contains"]);
+    assert!(
+        message(1).contains("`files-from`: cannot open"),
+        "{}",
+        message(1)
+    );
+    assert!(
+        message(2).contains("setup: ") && message(2).contains("(number 2)"),
+        "{}",
+        message(2)
+    );
+    assert_eq!(fields(3), ["error"]);
+    // A path that leads out is an error of the file.
+    for out in [
+        "files: {../x: a}",
+        "files-from: ../x",
+        "files-from: /etc",
+        "expected: {file-contains: {/etc/passwd: root}}",
+    ] {
+        let test = with_tool(&format!(
+            "description: d\nbash: ls\ntags: [read]\ntests:\n  - name: a\n    {out}\n"
+        ));
+        let checked = test.run(&["check", "--json"]).exits(4).json();
+        assert!(
+            checked.to_string().contains("outside-path"),
+            "{out}: {checked}"
+        );
+    }
+}
+
+#[test]
+fn check_and_test_work_on_files_that_nobody_trusted() {
+    let test = with_tool(GREETS);
+    test.run(&["check"]).exits(0);
+    test.run(&["test", "t:right"]).exits(0);
+    test.run(&["run", "t", "WHO=Ada"]).exits(3).says("trust");
 }

@@ -21,7 +21,7 @@ fn a_server_is_added_used_tested_and_removed() {
     test.run(&["upstream", "list"])
         .exits(0)
         .says("there are no upstream servers");
-    // Nobody is there to accept its tools.
+    // No one is there to accept its tools.
     test.run(&["upstream", "add", "fake", "--", "python3", SERVER, "plain"])
         .exits(6);
     let allow = ["upstream", "add", "fake", "--yes", "--allow", "echo"];
@@ -214,7 +214,7 @@ fn tools_that_are_left_out_are_named_with_the_reason() {
         added.stderr.contains("a tool without a name is left out: "),
         "{added:?}"
     );
-    // What takes a name that something else has is told when it is accepted, too.
+    // Accepting a tool that takes an existing name reports that, too.
     add("more", &json!([])).exits(0);
     std::fs::write(&file, described("Says it back, better")).unwrap();
     test.run(&["upstream", "accept", "more", "--yes"])
@@ -320,4 +320,31 @@ fn whatever_a_server_started_dies_with_toolcrib_however_that_dies() {
     eventually("that process is gone", || {
         rustix::process::test_kill_process(pid).is_err()
     });
+}
+
+#[test]
+fn what_a_tool_of_a_server_needs_is_set_in_one_command() {
+    let test = Test::new();
+    let add = [
+        "upstream", "add", "fake", "--yes", "--", "python3", SERVER, "plain",
+    ];
+    test.run(&add).exits(0);
+    let call = ["run", "add", "a=1", "b=2"];
+    test.run(&call).exits(6);
+    test.run(&["grants", "add", "add", "a=1", "b=2", "--yes"])
+        .exits(4)
+        .says("toolcrib upstream allow fake TOOL");
+    test.run(&["upstream", "allow", "fake", "addd"])
+        .exits(3)
+        .says("did you mean `add`?");
+    test.run(&["upstream", "allow", "fakes", "add"]).exits(3);
+    test.run(&["upstream", "allow", "fake", "add", "echo"])
+        .exits(0)
+        .shows("`add` runs without asking\n");
+    test.run(&call).exits(0);
+    test.run(&["upstream", "ask", "fake", "add"]).exits(0);
+    test.run(&call).exits(6);
+    test.run(&["upstream", "deny", "fake", "add"]).exits(0);
+    test.run(&call).exits(5);
+    test.run(&["run", "echo", "text=hello"]).exits(0);
 }

@@ -77,6 +77,7 @@ fn a_change_of_a_file_runs_its_tests_and_those_of_its_users_again() {
     let changed = watching.json();
     assert_eq!(changed["tool"], "a");
     assert_eq!(changed["ok"], false);
+    assert_eq!(changed["trusted"], false);
     assert_eq!(
         changed["tests"][0]["mismatches"][0]["field"],
         "output-contains"
@@ -106,7 +107,7 @@ fn a_person_reads_a_line_with_the_time_and_only_about_the_tools_that_were_named(
     let watching = Watching::start(&test, &["z"]);
     let time = watching.line()[..9].to_owned();
     assert!(
-        time.ends_with('Z') && time.matches(':').count() == 2,
+        time.ends_with(' ') && time.matches(':').count() == 2,
         "{time}"
     );
     let test = test.file(".toolcrib/tools/a.yaml", TOOL.replace("one", "two"));
@@ -122,4 +123,64 @@ fn a_person_reads_a_line_with_the_time_and_only_about_the_tools_that_were_named(
         "{why}"
     );
     assert_eq!(watching.ends(), 130);
+}
+
+const GREET: &str = "description: X\nbash: echo one\ntags: [read]\n";
+
+fn commit(test: &Test, words: &[&str]) {
+    let status = std::process::Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+        .args(words)
+        .current_dir(test.workspace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(status.unwrap().success(), "{words:?}");
+}
+
+#[test]
+fn a_tool_that_goes_off_is_shown_and_trusted_when_its_user_says_so() {
+    let test = Test::new().file(".toolcrib/tools/a.yaml", GREET);
+    test.run(&["trust", "--yes"]).exits(0);
+    let mut session = test.on_terminal(&["watch"]);
+    session.sees("checks; it has no tests");
+    let test = test.file(".toolcrib/tools/a.yaml", GREET.replace("one", "two"));
+    session.sees("-bash: echo one");
+    session.sees("+bash: echo two");
+    session.sees("trust it? [y/n]");
+    session.types("n");
+    session.sees("stays off");
+    test.run(&["run", "a"]).exits(3);
+    let test = test.file(".toolcrib/tools/a.yaml", GREET.replace("one", "three"));
+    session.sees("trust it? [y/n]");
+    session.types("y");
+    session.sees("`a` is trusted");
+    assert!(test.run(&["run", "a"]).exits(0).stdout.contains("three"));
+}
+
+#[test]
+fn with_trust_own_edits_are_followed_and_what_git_brings_is_asked_about() {
+    let test = Test::new().file(".toolcrib/tools/a.yaml", GREET);
+    commit(&test, &["init", "-q", "-b", "main"]);
+    commit(&test, &["add", "."]);
+    commit(&test, &["commit", "-q", "-m", "one"]);
+    let test = test.file(".toolcrib/tools/a.yaml", GREET.replace("one", "other"));
+    commit(&test, &["commit", "-q", "-a", "-m", "other"]);
+    test.run(&["watch", "--trust"]).exits(2).says("terminal");
+    let mut session = test.on_terminal(&["watch", "--trust"]);
+    // It was changed while nobody watched.
+    session.sees("trust it? [y/n]");
+    session.types("y");
+    session.sees("`a` is trusted");
+    let test = test.file(".toolcrib/tools/a.yaml", GREET.replace("one", "mine"));
+    session.sees("+bash: echo mine");
+    session.sees("`a` is trusted");
+    assert!(test.run(&["run", "a"]).exits(0).stdout.contains("mine"));
+    commit(&test, &["checkout", "-q", "-f", "HEAD~1"]);
+    session.sees("+bash: echo one");
+    session.sees("HEAD has moved");
+    session.sees("trust it? [y/n]");
+    session.types("n");
+    session.sees("stays off");
+    test.run(&["run", "a"]).exits(3);
 }

@@ -375,7 +375,7 @@ fn what_yaml_could_hide_is_refused() {
     assert_eq!(outcome["metadata"]["version"], "1.10", "{outcome}");
 }
 
-/// YML-009: what is no file of a sensible size is reported, never waited for, and keeps nothing else from working.
+/// YML-009: what is not a file of a sensible size is reported, never waited for, and keeps nothing else from working.
 #[test]
 fn what_is_no_sensible_file_is_reported_and_never_waited_for() {
     let scene = Scene::new();
@@ -530,7 +530,7 @@ fn bounds_that_cannot_be_meant_are_refused() {
     all_have(&files, &vec![range; files.len()]);
 }
 
-/// YML-015: tests of tools that nobody has trusted run in a directory that is thrown away, and so does what cleans up after them.
+/// YML-015: tests of tools that no one has trusted run in a directory that is thrown away, and so does what cleans up after them.
 #[test]
 fn cleaning_up_after_a_test_reaches_nothing_else() {
     let scene = Scene::new();

@@ -1,4 +1,4 @@
-//! [`Approver`]: somebody, or something, that decides.
+//! [`Approver`]: someone, or something, that decides.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use super::request::{ApprovalRequest, ApprovalResponse};
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
-    /// Nobody can be asked.
+    /// No one can be asked.
     #[error("{0}")]
     Unavailable(String),
-    /// The caller asked that nobody is asked: who called knows better why.
+    /// The caller asked that no one is asked: who called knows better why.
     #[error("{0}")]
     NotAsked(String),
-    /// Nobody answered in time.
-    #[error("nobody answered in time")]
+    /// No one answered in time.
+    #[error("no one answered in time")]
     Expired,
     /// Too many questions wait already.
     #[error("{pending} questions wait for an answer already; answer some, then call again")]
@@ -30,18 +30,18 @@ pub enum NoAnswer {
         "{pending} calls of this caller wait for an answer already, and no more may; wait until some are answered, then call again"
     )]
     TooManyOfOne {
-        /// How many of its own wait.
+        /// How many of its own calls wait.
         pending: usize,
     },
-    /// So many calls of one caller were denied just now that nobody is asked about another for a while.
+    /// So many calls of one caller were denied just now that no one is asked about another for a while.
     #[error(
-        "{denied} calls of this caller were denied within a short time, and nobody is asked again for {} s; do something else, or ask the person what is wanted",
+        "{denied} calls of this caller were denied within a short time, and no one is asked again for {} s; do something else, or ask the person what they want",
         wait.as_secs().max(1)
     )]
     DeniedTooOften {
         /// How many of its calls were denied.
         denied: usize,
-        /// How long nobody is asked.
+        /// How long no one is asked.
         wait: Duration,
     },
     /// The approval was used by an identical call that was faster.
@@ -61,16 +61,16 @@ pub enum NoAnswer {
     Storage(String),
 }
 
-/// Somebody, or something, that decides.
+/// Someone, or something, that decides.
 pub trait Approver: Send + Sync + 'static {
     /// Decides one call. May wait as long as it likes; the call can be cancelled meanwhile.
     fn decide(&self, request: ApprovalRequest)
     -> BoxFuture<'_, Result<ApprovalResponse, NoAnswer>>;
 
-    /// Uses up an approval, right before the call runs: after this nobody may run by it again.
+    /// Uses up an approval, right before the call runs: after this no one may run by it again.
     ///
-    /// `id` is that of the question, or the one the response named as its own. [`NoAnswer::Taken`] sends the call back to be
-    /// decided anew. The default counts nothing: who decides each call by itself has nothing to use up.
+    /// `id` is that of the question, or the one the response named as its own. [`NoAnswer::Taken`] sends the call back to be decided again.
+    /// The default counts nothing: who decides each call by itself has nothing to use up.
     fn claim(&self, id: &str) -> BoxFuture<'_, Result<(), NoAnswer>> {
         let _ = id;
         Box::pin(std::future::ready(Ok(())))
@@ -96,7 +96,7 @@ pub struct DenyAll {
 }
 
 impl DenyAll {
-    /// Refuses, saying why nobody can be asked.
+    /// Refuses, saying why no one can be asked.
     pub fn because(why: impl Into<String>) -> Self {
         DenyAll { why: why.into() }
     }
@@ -104,7 +104,7 @@ impl DenyAll {
 
 impl Default for DenyAll {
     fn default() -> Self {
-        DenyAll::because("nobody can be asked here")
+        DenyAll::because("no one can be asked here")
     }
 }
 
@@ -125,7 +125,7 @@ pub struct AllowAll {
 }
 
 impl AllowAll {
-    /// Approves in somebody's name, which is recorded.
+    /// Approves in someone's name, which is recorded.
     pub fn by(by: impl Into<String>) -> Self {
         AllowAll { by: by.into() }
     }

@@ -1,4 +1,4 @@
-//! The time approvals go by: [`Clock`], which nobody can set back or forward.
+//! The time approvals go by: [`Clock`], which no one can set back or forward.
 //!
 //! A moment is the boot it is in and the time since that boot, suspended time included (`CLOCK_BOOTTIME`). Moments of
 //! different boots cannot be compared, so whatever was to end in an earlier boot has ended. The wall clock is for people
@@ -46,12 +46,12 @@ impl Moment {
     }
 }
 
-/// Tells the moment.
+/// Returns the time.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Moment + Send + Sync>);
 
 impl Clock {
-    /// A clock of one's own, for tests.
+    /// One's own clock, for tests.
     pub fn by(tell: impl Fn() -> Moment + Send + Sync + 'static) -> Self {
         Clock(Arc::new(tell))
     }

@@ -38,7 +38,7 @@ pub struct ApprovalRequest {
     /// The files of the workspace that the call runs: the answer counts for them as they are here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bound: Vec<BoundFile>,
-    /// When the question lapses, for people: what counts is a clock that nobody sets.
+    /// When the question lapses, for people: what counts is a clock that no one sets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub expires_at: Option<Timestamp>,
@@ -53,7 +53,7 @@ pub struct ApprovalRequest {
     /// Which exact tool it is, for grants.
     #[serde(default)]
     pub tool_digest: String,
-    /// Who calls.
+    /// The caller.
     #[serde(default)]
     #[schemars(with = "String")]
     pub caller: Caller,
@@ -77,13 +77,13 @@ pub struct ApprovalRequest {
     /// How long the caller would wait, if less than others do.
     #[serde(skip)]
     pub wait: Option<Duration>,
-    /// Who wants to know under which id the question is pending.
+    /// Receives the id under which the question is pending.
     #[serde(skip)]
     pub announce: Announce,
 }
 
 impl ApprovalRequest {
-    /// Tells the call under which id its question is pending: its own, or that of an identical question.
+    /// Informs the call under which id its question is pending: its own, or that of an identical question.
     pub fn announce(&self, id: &str) {
         if let Some(tell) = &self.announce.0 {
             tell(id);
@@ -91,14 +91,14 @@ impl ApprovalRequest {
     }
 }
 
-/// Somebody who is told the id of a question, or nobody.
+/// An optional listener for the id of a question.
 #[derive(Clone, Default)]
 pub struct Announce(Option<Arc<Tell>>);
 
 type Tell = dyn Fn(&str) + Send + Sync;
 
 impl Announce {
-    /// Tells by a function.
+    /// Calls a function.
     pub fn to(tell: impl Fn(&str) + Send + Sync + 'static) -> Self {
         Announce(Some(Arc::new(tell)))
     }
@@ -110,7 +110,7 @@ impl fmt::Debug for Announce {
     }
 }
 
-/// Who listens is no part of the question.
+/// The listener is not part of the question.
 impl PartialEq for Announce {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -146,7 +146,7 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// What is held is no part of the answer.
+/// Held files are not part of the answer.
 impl PartialEq for Hold {
     fn eq(&self, _other: &Self) -> bool {
         true
@@ -165,10 +165,10 @@ pub struct ApprovalResponse {
     /// What the person said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Who answered: `terminal`, `--yes`, a user's name.
+    /// The source of the answer: `terminal`, `--yes`, a user's name.
     #[serde(default)]
     pub by: String,
-    /// What is allowed from now on, too.
+    /// The grant for later calls that comes with the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grant: Option<GrantRequest>,
     /// What the call keeps from the answer until it runs.

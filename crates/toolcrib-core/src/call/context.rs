@@ -23,7 +23,7 @@ use crate::model::outcome::{HeldNote, Outcome, SandboxUse};
 use crate::spec::ToolSpec;
 use crate::workspace::{Runnable, Workspace};
 
-/// What is around a call; handed in by the pipeline, so that this layer need not know the registry and the rules.
+/// The surroundings of a call; passed in by the pipeline, so that this layer need not know the registry and the rules.
 #[doc(hidden)]
 pub trait Around: Send + Sync {
     /// Runs a nested call.
@@ -42,7 +42,7 @@ pub struct CallContext(Arc<Inner>);
 pub struct Inner {
     #[doc(hidden)]
     pub call_id: CallId,
-    /// Who made this call, and so for whom it makes others.
+    /// The caller of this call and of the calls that it makes.
     #[doc(hidden)]
     pub caller: Caller,
     /// The outermost call.
@@ -161,7 +161,7 @@ impl CallContext {
         &self.0.call_id
     }
 
-    /// Who made the call.
+    /// The caller.
     #[doc(hidden)]
     pub fn caller(&self) -> &Caller {
         &self.0.caller
@@ -202,7 +202,7 @@ impl CallContext {
         self.0.deadline + waited.saturating_sub(self.0.waited_before)
     }
 
-    /// Waits for a person until what is returned is dropped: the call's time stands still. Whoever asks bounds how long.
+    /// Waits for a person until the returned guard is dropped: the call's clock is stopped. The asker bounds the time.
     #[doc(hidden)]
     pub fn wait_for_person(&self) -> Wait {
         self.waits().begin()
@@ -233,7 +233,7 @@ impl CallContext {
         self.0.pinned.as_deref().unwrap_or_default()
     }
 
-    /// Streams a piece of output to whoever watches the call.
+    /// Streams a piece of output to watchers of the call.
     pub fn emit_output(&self, stream: OutputStream, chunk: impl Into<String>) {
         self.0.events.push(EventKind::Output {
             stream,
@@ -243,7 +243,7 @@ impl CallContext {
         });
     }
 
-    /// Streams a piece of a step's output; `console`: for the terminal of whoever runs the tool, while it runs.
+    /// Streams a piece of a step's output; `console`: for the terminal of the user who runs the tool, while it runs.
     #[doc(hidden)]
     pub fn emit_step_output(&self, step: &str, stream: OutputStream, chunk: &str, console: bool) {
         self.0.events.push(EventKind::Output {
@@ -254,7 +254,7 @@ impl CallContext {
         });
     }
 
-    /// Tells whoever watches the call what became of a step.
+    /// Reports the result of a step to watchers of the call.
     #[doc(hidden)]
     pub fn emit_step(&self, name: &str, status: &str) {
         self.0.events.push(EventKind::Step {
@@ -263,7 +263,7 @@ impl CallContext {
         });
     }
 
-    /// Tells whoever watches the call how far it got.
+    /// Reports progress to watchers of the call.
     pub fn emit_progress(&self, progress: f64, total: Option<f64>, message: Option<String>) {
         self.0.events.push(EventKind::Progress {
             progress,
@@ -311,7 +311,7 @@ impl CallContext {
         self.0.exchanges.get_or_init(ExchangeLog::default).clone()
     }
 
-    /// The same, if anybody has asked for it.
+    /// Like [`exchanges`](Self::exchanges), but `None` if no log was requested yet.
     pub(crate) fn exchanges_if_any(&self) -> Option<&ExchangeLog> {
         self.0.exchanges.get()
     }
@@ -322,7 +322,7 @@ impl CallContext {
         self.0.typed.clone()
     }
 
-    /// Who asks the one behind this call what a tool wants to know, if somebody can.
+    /// Asks the person behind this call a tool's questions, if that is possible.
     pub fn elicitor(&self) -> Option<&Arc<dyn Elicitor>> {
         self.0.elicitor.as_ref().map(|asks| &asks.0)
     }
@@ -342,7 +342,7 @@ impl CallContext {
         self.0.cleanups.get_or_init(Arc::default)
     }
 
-    /// The work that was left, for whoever does it.
+    /// The work that was left to be done later.
     pub(crate) fn take_afterwards(&self) -> Vec<BoxFuture<'static, ()>> {
         std::mem::take(&mut *self.after())
     }
@@ -398,7 +398,7 @@ impl CallContext {
     }
 
     /// Calls another tool. The call enters the pipeline at the top: it is validated, ruled on and
-    /// approved by itself, ends with this call, and counts one level of depth. It is made for whoever made the outermost call,
+    /// approved by itself, ends with this call, and counts one level of depth. It is made for the caller of the outermost call,
     /// whatever the request says: questions and grants of one caller's calls are not another's.
     pub async fn call(&self, mut request: CallRequest) -> Outcome {
         request.caller = self.0.caller.nested();

@@ -1,8 +1,8 @@
 //! Asking the one behind a call: [`Elicitor`].
 //!
-//! A tool of an upstream MCP server may want to know something while it runs. Whoever makes a call and can ask its person says so with
+//! A tool of an upstream MCP server may want to know something while it runs. A front end that can ask the person behind a call says so with
 //! [`CallRequest::elicitor`](super::request::CallRequest::elicitor); the tool finds it in its context. Calls inside the call ask the same one.
-//! This is no approval: what is answered goes to the tool, and decides nothing about whether it may run.
+//! This is not an approval: what is answered goes to the tool, and decides nothing about whether it may run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::Value;
 /// A question of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
-    /// Who asks: the bundle of the tool.
+    /// The bundle of the tool that asks.
     pub from: String,
     /// The parameters of MCP's `elicitation/create`: `message`, `requestedSchema` or `mode: url`. As the server wrote them, bounded in size.
     pub params: Value,
@@ -27,12 +27,12 @@ impl Elicitation {
     }
 }
 
-/// Why nobody answered.
+/// Why no one answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotAnswered(pub String);
 
-/// Asks whoever is behind a call. It may wait as long as the call lasts; dropping the future takes the question back.
+/// Asks the person behind a call. It may wait as long as the call lasts; dropping the future takes the question back.
 pub trait Elicitor: Send + Sync + 'static {
     /// Asks, and gives MCP's `ElicitResult` back: `{"action": "accept" | "decline" | "cancel", "content"?: {…}}`.
     fn elicit(&self, question: Elicitation) -> BoxFuture<'_, Result<Value, NotAnswered>>;

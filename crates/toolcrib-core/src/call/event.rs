@@ -53,7 +53,7 @@ pub enum EventKind {
         /// The step of the tool that printed it.
         #[serde(skip_serializing_if = "Option::is_none")]
         step: Option<String>,
-        /// Whether it is for the terminal of whoever runs the tool, while it runs (S0: `stream-callback: console`).
+        /// Whether it is for the terminal of the user who runs the tool, while it runs (S0: `stream-callback: console`).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         console: bool,
     },
@@ -152,7 +152,7 @@ struct Ring {
     closed: bool,
 }
 
-/// An event in the ring: shared from when somebody first reads it, since of most calls nobody reads any.
+/// An event in the ring: shared from when someone first reads it, since of most calls no one reads any.
 #[derive(Debug)]
 enum Held {
     Unread(Event),
@@ -201,13 +201,13 @@ impl EventLog {
         }
     }
 
-    /// Lets somebody see the output as it comes.
+    /// Lets someone see the output as it comes.
     pub(crate) fn watched_by(mut self, watch: Option<OutputWatch>) -> Self {
         self.watch = watch;
         self
     }
 
-    /// Tells others of the outermost call what happens.
+    /// Reports events to watchers of the outermost call.
     pub(crate) fn live_in(mut self, live: Arc<Live>) -> Self {
         self.live = Some(live);
         self
@@ -223,8 +223,7 @@ impl EventLog {
         self.live().filter(|live| *live.call_id() == self.call_id)
     }
 
-    /// Takes these secrets out of every event. Whoever watches sees the output as it is: it is for another call, which has
-    /// events of its own.
+    /// Takes these secrets out of every event. Watchers see the output as it is: it is for another call, which has its own events.
     pub(crate) fn without_secrets(mut self, secrets: Option<Arc<dyn Secrets>>) -> Self {
         self.mask = secrets.map(|secrets| Mutex::new(EventMask::new(secrets)));
         self
@@ -263,7 +262,7 @@ impl EventLog {
             kind,
         };
         if let Some(live) = &self.live {
-            // In the lock, so that whoever hears of events hears of them in their order.
+            // In the lock, so that listeners receive events in sequence.
             live.tell(&event);
         }
         ring.events.push_back(Held::Unread(event));

@@ -1,7 +1,7 @@
 //! An outermost call as others see it while it runs, and the hooks that hear of its events.
 //!
-//! The events of a call carry a `Live` along, calls inside it the same one. It costs a call one small allocation; what it tells is
-//! put together only when somebody asks or has subscribed.
+//! The events of a call carry a `Live` along, calls inside it the same one. It costs a call one small allocation; its report is put
+//! together only when a watcher asks or has subscribed.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -25,7 +25,7 @@ pub struct RunningCall {
     pub call_id: CallId,
     /// The tool's wire name, or what was asked for until it is found.
     pub tool: String,
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
     /// When it arrived.
     pub since: Timestamp,
@@ -34,7 +34,7 @@ pub struct RunningCall {
     pub approval: Option<String>,
 }
 
-/// What is known of an outermost call.
+/// Data of an outermost call.
 #[doc(hidden)]
 pub struct Live {
     call_id: CallId,
@@ -44,7 +44,7 @@ pub struct Live {
     since: Timestamp,
     /// The questions that are open, of the call and of those inside it: with the call that asked.
     questions: Mutex<Vec<(CallId, String)>>,
-    /// Whether it has begun: a call that is answered from the store, or refused, never does, and nobody hears of it.
+    /// Whether it has begun: a call that is answered from the store, or refused, never does, and no one hears of it.
     has_begun: AtomicBool,
     hooks: Arc<Hooks>,
 }
@@ -157,7 +157,7 @@ impl Hooks {
 
     fn call(&self, running: &RunningCall, event: &Event) {
         for (_, hook) in self.all.load().iter() {
-            // A hook is somebody's code; a call never panics.
+            // A hook is someone's code; a call never panics.
             let _ = std::panic::catch_unwind(AssertUnwindSafe(|| hook(running, event)));
         }
     }
@@ -177,7 +177,7 @@ impl Hooks {
     }
 }
 
-/// Whoever wants to hear of events, for as long as this or a clone of it is kept.
+/// A listener for events, for as long as this or a clone of it is kept.
 #[derive(Clone)]
 #[must_use = "the subscription ends when it is dropped"]
 pub struct EventSubscription(#[expect(dead_code, reason = "kept, not read")] Arc<Subscribed>);
@@ -195,7 +195,7 @@ struct Subscribed {
 
 impl Drop for Subscribed {
     fn drop(&mut self) {
-        // That there may be somebody stays said: a look at an empty list costs little, and is never wrong.
+        // That there may be someone stays said: a look at an empty list costs little, and is never wrong.
         self.hooks.all.rcu(|all| {
             let others = all.iter().filter(|(number, _)| *number != self.number);
             others.cloned().collect::<Vec<_>>()

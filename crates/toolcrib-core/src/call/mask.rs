@@ -6,7 +6,7 @@ use super::event::{EventKind, OutputStream};
 use crate::model::mask::{MaskStream, Masker, Secrets};
 
 /// Takes secrets out of the events of one call. Output is looked at stream by stream and step by step, so that a secret that comes
-/// in two pieces is found; what is held back is told before the step, or the call, is over.
+/// in two pieces is found; held-back output is reported before the step, or the call, is over.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct EventMask {
@@ -35,11 +35,11 @@ impl EventMask {
         }
     }
 
-    /// Tells something in the place of an event: nothing, if all of it is held back; more, if something was.
+    /// Reports a replacement for an event: nothing, if all of it is held back; more, if something was.
     #[doc(hidden)]
     pub fn filter(&mut self, kind: EventKind, mut tell: impl FnMut(EventKind)) {
         let masker = match kind {
-            // Nothing in it can be a secret; it only ends what is open, which has maskers of its own.
+            // Nothing in it can be a secret; it only ends what is open, which has its own maskers.
             EventKind::Finished { .. } => Masker::default(),
             // The tool has just been looked for, and the secrets with it.
             EventKind::Started { .. } => self.secrets.recent_masker(),
@@ -147,7 +147,7 @@ impl EventMask {
         )
     }
 
-    /// Tells what was held back of streams that are over. What was broken off does not end with half a secret.
+    /// Reports the held-back output of streams that are over. What was broken off does not end with half a secret.
     fn close(&mut self, is_over: impl Fn(&Open) -> bool, ending: &str) -> Vec<EventKind> {
         let broken_off = matches!(ending, "timeout" | "cancelled" | "TIMEOUT" | "CANCELLED");
         let (over, open) = std::mem::take(&mut self.open)

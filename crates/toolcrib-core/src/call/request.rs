@@ -26,7 +26,7 @@ use crate::model::{JsonObject, text};
 pub struct Typed(Arc<Mutex<mpsc::Receiver<Vec<u8>>>>);
 
 impl Typed {
-    /// Passes what is typed on, until nobody types or nobody takes it any more. Stopped at any time, it loses nothing.
+    /// Passes what is typed on, until no one types or no one takes it any more. Stopped at any time, it loses nothing.
     #[doc(hidden)]
     pub async fn pass_on(self, to: mpsc::Sender<Vec<u8>>) {
         while let Ok(room) = to.reserve().await {
@@ -48,13 +48,13 @@ impl Typed {
 #[derive(Debug, Clone, Default)]
 pub struct CallRequest {
     /// The tool, in any spelling of [`ToolRef`](crate::model::reference::ToolRef). Text, because a
-    /// reference nobody can parse is an outcome (`TOOL_NOT_FOUND`), not a failure to ask.
+    /// reference no one can parse is an outcome (`TOOL_NOT_FOUND`), not a failure to ask.
     pub tool: String,
     /// The arguments.
     pub args: JsonObject,
     /// The caller's own id: repeating it returns the stored outcome.
     pub call_id: Option<CallId>,
-    /// Who calls.
+    /// The caller.
     pub caller: Caller,
     /// Limits, which can only be tighter than what is set.
     pub limits: RequestLimits,
@@ -64,13 +64,13 @@ pub struct CallRequest {
     pub session: Option<String>,
     /// Cancels the call from outside.
     pub cancel: Option<CancellationToken>,
-    /// Who is asked about it and the calls inside it, if not the registry's approver.
+    /// The approver of this call and the calls inside it, if not the registry's.
     pub(crate) approver: Option<Arc<dyn Approver>>,
-    /// Who gets its events before it begins.
+    /// Receives its events from before it begins.
     pub(crate) observer: Option<Observer>,
     /// What a person types, for interactive tools.
     pub(crate) typed: Option<Typed>,
-    /// Who asks the one behind the call what its tools want to know.
+    /// Asks the person behind the call the questions of its tools.
     pub(crate) elicitor: Option<Asks>,
     /// Sees its output as it comes, for the call around it.
     #[doc(hidden)]

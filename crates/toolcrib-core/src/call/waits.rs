@@ -1,6 +1,6 @@
 //! Time in which calls wait for a person: it is not theirs, so deadlines move by it.
 //!
-//! One count serves a call and all that are nested in it, since the outer ones wait along. Whoever asks a person bounds how long.
+//! One count serves a call and all that are nested in it, since the outer ones wait along. The asker bounds the time that a person has.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ struct Count {
     open: usize,
     /// Since when.
     since: Option<Instant>,
-    /// What is over; times that overlap count once.
+    /// Time of waits that are over; overlapping times count once.
     over: Duration,
 }
 
@@ -72,7 +72,7 @@ mod tests {
         drop(two);
         let after = waits.total();
         assert!(while_open <= after && after <= began.elapsed());
-        assert_eq!(waits.total(), after, "nobody is waited for any more");
+        assert_eq!(waits.total(), after, "no one is waited for any more");
         let _third = waits.begin();
         assert!(waits.total() >= after);
     }

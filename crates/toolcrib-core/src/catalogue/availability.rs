@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::ToolSpec;
 
-/// Who switched a tool off.
+/// What switched a tool off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Switch {
@@ -14,7 +14,7 @@ pub enum Switch {
     Flag = 2,
     /// The setting `disabledTools`.
     Setting = 4,
-    /// Nobody knows whether the user did: the record of it is damaged.
+    /// No one knows whether the user did: the record of it is damaged.
     Unknown = 8,
     /// The author, by `isEnabled` in the tool's file.
     File = 16,
@@ -46,7 +46,7 @@ pub enum BundleState {
     Off,
     /// It was deleted, and can be restored.
     InBin,
-    /// Nobody can tell, and this is why.
+    /// No one can tell, and this is why.
     Damaged(String),
 }
 
@@ -63,7 +63,7 @@ impl StoreSwitches {
 pub enum Availability {
     /// It can.
     Ready,
-    /// It is switched off, or nobody has trusted it yet.
+    /// It is switched off, or no one has trusted it yet.
     Disabled {
         /// By what; `untrusted` for a tool that waits for `toolcrib trust`.
         reason: String,

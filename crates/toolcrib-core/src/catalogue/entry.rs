@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::availability::{Availability, StoreSwitches, Switch, Switches};
-use super::made::{Body, Make};
+use super::lazy_tool::{Body, Make};
 use crate::limits::Meter;
 use crate::model::digest::Digester;
 use crate::model::ids::{BundleId, ToolId};
@@ -17,7 +17,7 @@ use crate::model::limits::{Limits, LimitsPatch};
 use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
-/// Where a tool comes from; of two with one name the one whose source stands first here has it.
+/// Where a tool comes from; of two with one name the one whose source is first here has it.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -108,7 +108,7 @@ pub struct Entry {
     modified: Option<Timestamp>,
     imported: bool,
     unlisted: bool,
-    /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
+    /// Where it is among others of its source that are files: the number of the directory, and the file's name in it.
     order: (usize, Box<str>),
     store: StoreSwitches,
     /// The bits of those who switched it off.
@@ -134,7 +134,7 @@ pub struct Registration {
     pub disabled: bool,
     /// Registers it although it cannot run, saying what is missing.
     pub unavailable: Option<String>,
-    /// Registers it although nobody has trusted it yet, saying what to do: calls are refused as `untrusted`.
+    /// Registers it although no one has trusted it yet, saying what to do: calls are refused as `untrusted`.
     pub untrusted: Option<String>,
 }
 
@@ -177,7 +177,7 @@ impl Entry {
         entry
     }
 
-    /// The same, where it is a file's: the number of its directory, and its name there.
+    /// Sets the place of a file's entry: the number of its directory, and its name there.
     pub(super) fn at(mut self, directory: usize, file: &str) -> Self {
         self.order = (directory, file.into());
         self
@@ -210,7 +210,7 @@ impl Entry {
         }
     }
 
-    /// Where it stands among others of its source that are files: the number of the directory, and the file's name in it.
+    /// Where it is among others of its source that are files: the number of the directory, and the file's name in it.
     #[doc(hidden)]
     pub fn standing(&self) -> (usize, &str) {
         (self.order.0, &self.order.1)
@@ -305,7 +305,7 @@ impl Entry {
             .then_with(|| self.number.cmp(&other.number))
     }
 
-    /// What is on comes before what is off, the user's own before what was imported, then the newest.
+    /// Tools that are on come before those that are off, the user's own before imported ones, then the newest.
     fn rank_in_store(&self, other: &Entry) -> Ordering {
         let by_time = |entry: &Entry| {
             let off = entry.store.are_off();
@@ -348,7 +348,7 @@ impl Entry {
             .unwrap_or_else(|| readiness(missing))
     }
 
-    /// Whether somebody has switched it off, or it is not trusted. Costs next to nothing.
+    /// Whether someone has switched it off, or it is not trusted. Costs next to nothing.
     pub fn is_off(&self) -> bool {
         self.switches().are_off()
     }
@@ -380,7 +380,7 @@ impl Entry {
         }
     }
 
-    /// What is missing for it to run, whoever may have switched it off besides.
+    /// Anything that is missing for it to run, also if it is switched off.
     #[doc(hidden)]
     pub fn unavailable(&self) -> Option<&str> {
         self.unavailable

@@ -11,7 +11,7 @@ use crate::model::reference::{BundleRef, ToolRef, ToolRefError};
 use crate::model::text;
 
 impl Inner {
-    /// The entry a reference points at, its tool made: whoever judges a call gets its tool from here.
+    /// The entry a reference points at, its tool made: the pipeline gets the tool of a call from here.
     pub(crate) fn find(&self, reference: &str) -> Result<Arc<Entry>, ToolError> {
         let tools = self.tools.load();
         let entry = tools
@@ -29,7 +29,7 @@ impl Inner {
         Some(entry)
     }
 
-    /// Adds to an error why the tool is not there, if whoever keeps the tools knows.
+    /// Adds to an error why the tool is not there, if the keeper of the tools knows.
     fn why_absent(&self, tools: &Snapshot, reference: &str, error: ToolError) -> ToolError {
         let (Some(follower), Ok(parsed)) = (self.follower.get(), reference.parse::<ToolRef>())
         else {

@@ -7,8 +7,8 @@
 mod availability;
 mod entry;
 mod group;
+mod lazy_tool;
 mod lookup;
-mod made;
 mod running;
 mod snapshot;
 #[cfg(test)]
@@ -23,7 +23,7 @@ use arc_swap::ArcSwap;
 pub use availability::Availability;
 pub use availability::{BundleState, StoreSwitches, Switch};
 pub use entry::{Entry, Registration, Source};
-pub use made::MadeTool;
+pub use lazy_tool::MadeTool;
 pub(crate) use running::{Counted, Running};
 use snapshot::Snapshot;
 
@@ -50,7 +50,7 @@ use crate::tool::Tool;
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
 /// let registry = Registry::new();
-/// registry.register(FnTool::new("greet", "Greets somebody", |args: Args, _cx| async move {
+/// registry.register(FnTool::new("greet", "Greets a person", |args: Args, _cx| async move {
 ///     Ok(format!("Hello, {}!", args.name))
 /// })?)?;
 ///
@@ -67,11 +67,11 @@ pub struct Registry(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     tools: ArcSwap<Snapshot>,
-    /// Held by whoever changes the tools; who is told of every change.
+    /// Held while tools change; the subscribers to every change.
     writer: Mutex<Watchers>,
     pub(crate) policy: Policy,
     pub(crate) running: Running,
-    /// Who sees to it that the tools are those of the files.
+    /// Keeps the tools in step with the files.
     follower: OnceLock<Box<dyn Follow>>,
     /// How often tools of the program came or went, and those of the store.
     changes: AtomicU64,
@@ -84,7 +84,7 @@ pub(crate) struct Inner {
     next_look: AtomicU64,
 }
 
-/// Those who are told of every change.
+/// The subscribers to every change.
 type Watchers = Vec<Box<dyn Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send>>;
 
 /// The tools of one moment without those of some sources.
@@ -95,7 +95,7 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// The entry a reference points at, its tool made. What is made of the answer has to be made again when the tools of the store
+    /// The entry a reference points at, its tool made. Anything derived from the answer must be derived again when the tools of the store
     /// change, if the answer is theirs or could become theirs.
     #[doc(hidden)]
     pub fn find(&self, reference: &str) -> Option<Arc<Entry>> {
@@ -197,7 +197,7 @@ impl Inner {
             if now < next {
                 return;
             }
-            // Before the look: whoever comes while it lasts need not look as well.
+            // Before the look: callers that come while it lasts need not look as well.
             self.next_look
                 .store(now.saturating_add(pause), Ordering::Relaxed);
         }
@@ -240,7 +240,7 @@ impl Registry {
         }))
     }
 
-    /// Has somebody keep the tools in step with their files; the first to come stays.
+    /// Has someone keep the tools in step with their files; the first to come stays.
     #[doc(hidden)]
     pub fn follow_with(&self, follower: Box<dyn Follow>) {
         let _ = self.0.follower.set(follower);
@@ -309,7 +309,7 @@ impl Registry {
         self.0.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts other tools in the place of those that were there, and tells everybody.
+    /// Replaces the tools, and notifies every subscriber.
     fn swap(&self, watchers: &Watchers, next: Snapshot, gone: &[Arc<Entry>], come: &[Arc<Entry>]) {
         self.0.tools.store(Arc::new(next));
         if !gone.is_empty() || !come.is_empty() {
@@ -320,8 +320,8 @@ impl Registry {
         }
     }
 
-    /// Tells somebody of all entries, at once of those that are there and then, in order and without gaps, of what goes and what
-    /// comes with each change. They are called while the registry is locked for writers: they must be quick, must not change
+    /// Notifies a subscriber of all entries: at once of those that exist, and then, in sequence and without gaps, of every addition and
+    /// removal. They are called while the registry is locked for writers: they must be quick, must not change
     /// anything here, and must not look for tools, since that may wait for a writer. An entry that is registered another way
     /// goes and comes as two different ones.
     pub fn watch(&self, watcher: impl Fn(&[Arc<Entry>], &[Arc<Entry>]) + Send + 'static) {
@@ -333,7 +333,7 @@ impl Registry {
 
     /// Takes entries out and puts others in, in one step. Only for tools that give way (all but those of the program), which
     /// never clash: what finds its names taken is shadowed. Costs by the number of entries that change, not of those there are.
-    /// What is to go and is not there is left out.
+    /// Names to remove that do not exist are ignored.
     #[doc(hidden)]
     pub fn apply(&self, gone: &[Arc<Entry>], come: Vec<Arc<Entry>>) {
         let watchers = self.writer();
@@ -354,7 +354,7 @@ impl Registry {
         }
     }
 
-    /// A number that is another one after tools came or went, whoever's they are.
+    /// A number that changes whenever any tool is added or removed.
     #[doc(hidden)]
     pub fn swaps(&self) -> u64 {
         self.0.swaps.load(Ordering::Acquire)
@@ -431,7 +431,7 @@ impl Registry {
         Arc::new(entry.again(registration, store))
     }
 
-    /// Puts these in the place of all tools of some sources, in one step: whoever looks sees all of the old or all of the new.
+    /// Puts these in the place of all tools of some sources, in one step: a reader sees all of the old or all of the new.
     /// `settle` may look things up among the new ones before anybody else can. Entries that stay are to be handed in again;
     /// they keep what they count. Only for tools that give way, which never clash.
     #[doc(hidden)]
@@ -459,7 +459,7 @@ impl Registry {
         self.swap(&watchers, next, &gone, &come);
     }
 
-    /// The tools whose name another one has, each with that other. Other versions of one stored tool are no such thing
+    /// The tools whose name another one has, each with that other. Other versions of one stored tool do not count
     /// ([`other_versions`](Self::other_versions)), nor is a stored tool that is off.
     pub fn shadowed(&self) -> Vec<(Arc<Entry>, Arc<Entry>)> {
         self.shadowed_where(|entry, by| !entry.is_off_in_store() && !is_other_version(entry, by))
@@ -470,7 +470,7 @@ impl Registry {
         self.shadowed_where(is_other_version)
     }
 
-    /// Who has the name of a tool that is shadowed; none for one that is not.
+    /// The tool that has the name of a shadowed tool; none if it is not shadowed.
     pub fn shadower(&self, entry: &Entry) -> Option<Arc<Entry>> {
         let tools = self.0.tools.load();
         tools
@@ -501,7 +501,7 @@ impl Registry {
         found
     }
 
-    /// Who has a name, as its own or as another that finds it. Makes nothing.
+    /// The tool that has a name, as its own or as an alias. Makes nothing.
     #[doc(hidden)]
     pub fn holder(&self, name: &str) -> Option<Arc<Entry>> {
         self.0.tools.load().names.get(name).cloned()

@@ -23,7 +23,7 @@ pub(crate) struct Running {
     /// How many wait until there are none, and where.
     idlers: AtomicUsize,
     idle: Notify,
-    /// How often all calls were cancelled, and what tells those that wait for another with their id.
+    /// How often all calls were cancelled, and the notification for those that wait for another call with their id.
     era: AtomicU64,
     give_up: Notify,
     hooks: Arc<Hooks>,
@@ -60,7 +60,7 @@ impl Running {
         &self.hooks
     }
 
-    /// A number that is another one when all calls were cancelled since: so a call learns of it that nobody could find yet.
+    /// A number that is another one when all calls were cancelled since: so a call learns of it that no one could find yet.
     pub(crate) fn era(&self) -> u64 {
         self.era.load(Ordering::SeqCst)
     }
@@ -107,7 +107,7 @@ impl Running {
     }
 
     pub(crate) async fn idle(&self) {
-        /// Somebody waits.
+        /// Someone waits.
         struct Idler<'a>(&'a AtomicUsize);
         impl Drop for Idler<'_> {
             fn drop(&mut self) {

@@ -40,9 +40,9 @@ type Open = BinaryHeap<Reverse<Ranked>>;
 
 #[derive(Clone, Default)]
 pub(super) struct Snapshot {
-    /// Who has a name, be it the wire name, an alias or the slug of a built-in tool.
+    /// The tool that has a name: a wire name, an alias or the slug of a built-in tool.
     pub(super) names: HashTrieMapSync<WireName, Arc<Entry>>,
-    /// Who has a `bundle/slug@version`.
+    /// The tool that has a `bundle/slug@version`.
     references: HashTrieMapSync<Reference, Arc<Entry>>,
     /// Tools without names, by what they wait for.
     waiting: HashTrieMapSync<Claim, Group>,
@@ -131,7 +131,7 @@ impl Snapshot {
         self.shadowed.contains_key(&entry.number())
     }
 
-    /// Who has a name of a shadowed tool, or else its reference.
+    /// The tool that has a name of a shadowed tool, or else its reference.
     pub(super) fn shadower(&self, shadowed: &Entry) -> Option<Arc<Entry>> {
         let claims = claims(shadowed);
         let mut holders = claims.iter().filter_map(|claim| self.holder(claim));
@@ -278,7 +278,7 @@ impl Snapshot {
             if !waits {
                 self.shadow(entry, &claims);
             }
-            // Of what nobody has now, somebody behind it may make use.
+            // Of what no one has now, someone behind it may make use.
             for claim in claims.iter().filter(|claim| self.holder(claim).is_none()) {
                 self.call_next(claim, entry, open);
             }
@@ -326,7 +326,7 @@ impl Snapshot {
     }
 }
 
-/// The hash of a slug that has been folded. Whoever looks by it compares the slugs, too.
+/// The hash of a slug that has been folded. A lookup by it compares the slugs, too.
 pub(super) fn folded_hash(slug: &str) -> u64 {
     // One for all snapshots of the process, and none that others could know: a thousand slugs of one hash cannot be made up.
     static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);

@@ -1,7 +1,7 @@
 //! Reading what callers sent, off the async threads: [`aside`].
 //!
-//! Reading is bounded, but a long text may still take a tenth of a second, and a server must not wait for that. So what is
-//! long is read on threads of its own, on half of the processors at most, and callers take turns.
+//! Reading is bounded, but a long text may still take a tenth of a second, and a server must not wait for that. So long bodies are read on
+//! separate threads, on half of the processors at most, and callers take turns.
 
 use std::sync::LazyLock;
 use std::time::Duration;

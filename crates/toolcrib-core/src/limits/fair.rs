@@ -1,9 +1,9 @@
 //! [`Fair`]: places that callers take turns at.
 //!
-//! Where there is room nobody waits for anything. Else those who wait stand in a line for each caller, and one of them all stands in
+//! Where there is room no one waits for anything. Else those who wait stand in a line for each caller, and one of them all is in
 //! front, waiting for the next place; who follows is the next of the next caller.
 //!
-//! Invariants: somebody stands in front as long as somebody waits; whoever stops waiting makes room for the next.
+//! Invariants: there is a first in line as long as any call waits; a call that stops waiting makes room for the next.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use crate::model::error::ToolError;
 #[derive(Debug)]
 pub(super) struct Fair {
     places: Arc<Semaphore>,
-    /// How many wait, whoever stands in front included.
+    /// How many wait, including the first in line.
     waiting: AtomicUsize,
     lines: Mutex<Lines>,
 }
@@ -30,9 +30,9 @@ type Line = VecDeque<(u64, oneshot::Sender<()>)>;
 
 #[derive(Debug, Default)]
 struct Lines {
-    /// Whether somebody stands in front.
+    /// Whether someone is in front.
     is_led: bool,
-    /// Who waits behind, by caller: whose turn it is first. No line is empty.
+    /// The waiting calls by caller; the next caller comes first. No line is empty.
     turns: VecDeque<(Caller, Line)>,
     next: u64,
 }
@@ -52,7 +52,7 @@ impl Fair {
         }
     }
 
-    /// Takes a place if there is one and nobody waits for it.
+    /// Takes a place if there is one and no one waits for it.
     pub(super) fn take(&self) -> Option<OwnedSemaphorePermit> {
         if self.waiting() > 0 {
             return None;
@@ -81,7 +81,7 @@ impl Fair {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stands in front, or in the caller's line.
+    /// Takes a place in front, or in the caller's line.
     fn join(
         &self,
         caller: &Caller,
@@ -115,7 +115,7 @@ impl Fair {
 }
 
 impl Lines {
-    /// Leaves a line; false for whoever stands in none.
+    /// Leaves a line; false for a call that is in none.
     fn leave(&mut self, number: u64) -> bool {
         for (at, (_, line)) in self.turns.iter_mut().enumerate() {
             // In the order of their numbers.
@@ -143,7 +143,7 @@ impl Lines {
         }
         if let Some((_, sender)) = first {
             self.is_led = true;
-            // Whoever is in a line listens: they leave it, in the lock, before they go.
+            // A call in a line listens: it leaves the line, in the lock, before it goes.
             let _ = sender.send(());
         }
     }
@@ -201,7 +201,7 @@ mod tests {
         assert!(flood.iter_mut().all(|call| poll(call).is_none()));
         let mut late = entering(&fair, 2);
         assert!(poll(&mut late).is_none());
-        // One of the flood stands in front already, and one more may have its turn before.
+        // One of the flood is in front already, and one more may have its turn before.
         held.clear();
         let _first = poll(&mut flood[0]).unwrap();
         let second = poll(&mut flood[1]);
@@ -210,19 +210,19 @@ mod tests {
             poll(&mut late)
         });
         assert!(third.is_some());
-        assert!(fair.take().is_none(), "nobody passes those who wait");
+        assert!(fair.take().is_none(), "no one passes those who wait");
         drop((flood, late));
         assert_eq!(fair.waiting(), 0);
     }
 
     proptest! {
-        /// With one place, whoever waits is served in the order that a list of lines says, whoever gives up.
+        /// With one place, waiting calls are served in the order of a list of lines, whichever of them give up.
         #[test]
         fn turns_go_as_a_plain_model_says(steps in proptest::collection::vec((0..4_usize, 0..8_usize), 1..60)) {
             let fair = Arc::new(Fair::new(1));
             let mut held = fair.take();
             let mut waiting: Vec<(usize, Entering)> = Vec::new();
-            // Who stands in front, and the lines behind, by number of the call.
+            // The first in line, and the lines behind it, by number of the call.
             let mut front: Option<usize> = None;
             let mut lines: Vec<(usize, Vec<usize>)> = Vec::new();
             let mut gone = Vec::new();
@@ -250,7 +250,7 @@ mod tests {
                         lines.push((who, vec![number]));
                     }
                 } else if what == 5 {
-                    // Somebody gives up.
+                    // Someone gives up.
                     let Some(number) = (0..waiting.len()).rev().find(|number| !gone.contains(number)) else { continue };
                     gone.push(number);
                     waiting[number].1 = Box::pin(std::future::pending());

@@ -152,7 +152,7 @@ async fn use_up(
             };
             let claiming = call.cancel.run_until_cancelled(call.approver().claim(&id));
             let claimed = claiming.await.ok_or_else(cancelled)?;
-            // Until here others knew that somebody waits to use it. Letting go may write; nobody waits for that.
+            // Until here others knew that someone waits to use it. Letting go may write; no one waits for that.
             tokio::task::spawn_blocking(move || drop(hold));
             match claimed {
                 Ok(()) => {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::check::panicked;
-use super::named::Named;
+use super::named_files::Named;
 use super::search_path::on_path;
 use crate::approval::BoundFile;
 use crate::approval::grants::place;

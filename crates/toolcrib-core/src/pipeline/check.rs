@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::find::Found;
+use super::find::Located;
 use super::trace::Trace;
 use super::{Call, panic_text};
 use crate::catalogue::{Entry, Inner};
@@ -63,7 +63,7 @@ const MAX_DEPTH: usize = 100;
 
 /// Checks a call where it is.
 pub(super) fn check(
-    found: Found,
+    found: Located,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Checked, ToolError> {
@@ -76,7 +76,7 @@ pub(super) fn check(
 
 /// Checks a call, long arguments off the async threads.
 pub(super) async fn check_aside(
-    found: Found,
+    found: Located,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<Checked, ToolError> {
@@ -112,8 +112,10 @@ fn measure(entry: &Entry, args: &JsonObject, limits: &Limits) -> Result<usize, T
 
 /// What came of looking at arguments.
 struct Examined {
-    /// What is recorded of them, if they could be read.
+    /// The part of them that is recorded, if they could be read.
     recorded: Option<JsonObject>,
+    /// What the caller should know of them.
+    warnings: Vec<String>,
     result: Result<(JsonObject, Judgement, Look), ToolError>,
 }
 
@@ -121,12 +123,13 @@ struct Examined {
 fn examine(entry: &Entry, args: JsonObject, edited: bool, inner: &Inner) -> Examined {
     let spec = entry.spec();
     let mut recorded = None;
-    let args = match spec.input_schema.check_arguments(args, &spec.synonyms) {
-        Ok(args) => args,
+    let (args, warnings) = match spec.input_schema.judge_arguments(args, &spec.synonyms) {
+        Ok(accepted) => (accepted.args, accepted.warnings),
         Err(Rejected::Arguments { args, faults }) => {
-            // What is recorded is what was given.
+            // The arguments are recorded as they were given.
             return Examined {
                 recorded: Some(spec.input_schema.masked(&args, &spec.synonyms)),
+                warnings: Vec::new(),
                 result: Err(invalid(entry, &faults)),
             };
         }
@@ -135,6 +138,7 @@ fn examine(entry: &Entry, args: JsonObject, edited: bool, inner: &Inner) -> Exam
             let error = ToolError::new(ErrorCode::ToolUnavailable, message).caused_by(error);
             return Examined {
                 recorded,
+                warnings: Vec::new(),
                 result: Err(error),
             };
         }
@@ -158,6 +162,7 @@ fn examine(entry: &Entry, args: JsonObject, edited: bool, inner: &Inner) -> Exam
     let result = judged();
     Examined {
         recorded: Some(std::mem::take(recorded)),
+        warnings,
         result,
     }
 }
@@ -171,6 +176,7 @@ fn conclude(
     if let Some(recorded) = examined.recorded {
         trace.parameters(recorded);
     }
+    trace.warnings(examined.warnings);
     let (args, judgement, look) = examined.result?;
     let judged = Judged {
         entry,

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Call;
 use super::bind::{Bound, Changed};
 use super::check::{Checked, Judged, check_aside, panicked};
-use super::find::{Found, still_ready};
+use super::find::{Located, still_ready};
 use super::masking::check_masks;
 use super::question::{check_whole, effect_in_words, question, reasons, subject_of, unmasked};
 use super::trace::Trace;
@@ -44,9 +44,9 @@ pub(super) struct Cleared {
 
 /// What lets a call through, to be used up right before it runs.
 pub(super) enum Pass {
-    /// Nobody had to be asked.
+    /// No one had to be asked.
     Free,
-    /// Somebody agreed.
+    /// Someone agreed.
     Approved {
         /// The question that was answered.
         id: String,
@@ -56,7 +56,7 @@ pub(super) enum Pass {
         /// The call as it would be asked about again.
         again: Box<Judged>,
     },
-    /// Somebody agreed long ago.
+    /// Someone agreed long ago.
     Granted {
         id: String,
         bound: Bound,
@@ -121,7 +121,7 @@ pub(super) async fn clear(
     Box::pin(clearing).await
 }
 
-/// Whether somebody else lets a call through: by a grant, or asked now.
+/// Whether someone else lets a call through: by a grant, or asked now.
 async fn clear_by_others(
     judged: Judged,
     mut own: Approval,
@@ -203,7 +203,7 @@ async fn clear_by_others(
             format!("`{}` was not approved{said}", entry.spec().name),
         ));
     }
-    // Switching off is the brake that has to hold, whoever has agreed meanwhile.
+    // Switching off must take effect, even if a person has agreed in the meantime.
     if let Err(off) = still_ready(&entry, call) {
         Pass::Approved {
             id,
@@ -221,7 +221,7 @@ async fn clear_by_others(
             let whole = check_whole(&edited, &request.args)
                 .and_then(|()| check_masks(&edited, &request.args));
             let edited = unmasked(edited, &request.args, &args);
-            let found = Found::edited(entry, edited, limits);
+            let found = Located::edited(entry, edited, limits);
             let judged = match whole {
                 Ok(()) => judge_edit(found, call, trace).await,
                 Err(error) => Err(error),
@@ -287,7 +287,7 @@ fn changed(before: &JsonObject, after: &JsonObject) -> Vec<String> {
 
 /// What a person chose instead is a fresh call.
 async fn judge_edit(
-    found: Found,
+    found: Located,
     call: &Call<'_>,
     trace: &mut Trace<'_>,
 ) -> Result<(Arc<Entry>, JsonObject, Limits, Approval, Bound), ToolError> {
@@ -312,7 +312,7 @@ async fn ask(
     if !approver.announces() {
         tell(call, "pending", Some(request.reason.clone()), None);
     }
-    // The calls around this one wait along; their time stands still.
+    // The calls around this one wait along; their clocks are stopped.
     let _wait = call.waits.as_ref().map(Waits::begin);
     let asking = approver.decide(request);
     let Some(answer) = call.cancel.run_until_cancelled(asking).await else {
@@ -338,7 +338,7 @@ pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolEr
             ErrorCode::ApprovalUnavailable,
             format!("{needs}, but {why}"),
         ),
-        // In fields, too: the front end that called has words of its own for it.
+        // In fields, too: the front end that called has its own words for it.
         NoAnswer::NotAsked(why) => {
             let message = format!("{needs}, but {why}");
             ToolError::new(ErrorCode::ApprovalUnavailable, message)
@@ -347,7 +347,7 @@ pub(super) fn unanswered(none: &NoAnswer, entry: &Entry, reason: &str) -> ToolEr
         }
         NoAnswer::Expired => ToolError::new(
             ErrorCode::ApprovalExpired,
-            format!("{needs}, and nobody answered in time"),
+            format!("{needs}, and no one answered in time"),
         ),
         NoAnswer::TooMany { .. } | NoAnswer::TooManyOfOne { .. } => {
             ToolError::new(ErrorCode::RateLimited, format!("{needs}, but {none}"))

@@ -11,14 +11,14 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
 
 /// A tool that is there and switched on.
-pub(super) struct Found {
+pub(super) struct Located {
     entry: Arc<Entry>,
     args: JsonObject,
     limits: Limits,
     edited: bool,
 }
 
-impl Found {
+impl Located {
     pub(super) fn into_parts(self) -> (Arc<Entry>, JsonObject, Limits) {
         (self.entry, self.args, self.limits)
     }
@@ -30,7 +30,7 @@ impl Found {
 
     /// The same tool with the arguments a person gave instead.
     pub(super) fn edited(entry: Arc<Entry>, args: JsonObject, limits: Limits) -> Self {
-        Found {
+        Located {
             entry,
             args,
             limits,
@@ -43,7 +43,7 @@ pub(super) fn find(
     call: &Call<'_>,
     request: CallRequest,
     trace: &mut Trace<'_>,
-) -> Result<Found, ToolError> {
+) -> Result<Located, ToolError> {
     let max_depth = call.inner.policy.max_depth;
     if call.depth > max_depth {
         return Err(ToolError::failed(format!(
@@ -59,7 +59,7 @@ pub(super) fn find(
     trace.found(&entry);
     ready(&entry, &request.tool)?;
     let limits = entry.limits().tightened(&request.limits.into());
-    Ok(Found {
+    Ok(Located {
         entry,
         args: request.args,
         limits,

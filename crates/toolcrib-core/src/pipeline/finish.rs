@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_millis(1500);
 /// How soon it is seen again whether a call that waits for a person has any time left.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// How long an outcome waits for what its tool left to be done; each of these has a bound of its own, which is less.
+/// How long an outcome waits for what its tool left to be done; each of these has its own bound, which is less.
 const AFTERWARDS: Duration = Duration::from_secs(15);
 
 /// A whole output may be this many times as long as one text in it.
@@ -185,13 +185,13 @@ async fn in_time<T>(cx: &CallContext, running: impl Future<Output = T>) -> Resul
     }
 }
 
-/// Sees to it that what a tool left to be done after its call is done, even if nobody waits for the call any more.
+/// Sees to it that what a tool left to be done after its call is done, even if no one waits for the call any more.
 struct Afterwards(CallContext);
 
 impl Afterwards {
     /// Resolves when it is done.
     async fn done(&self, doing: JoinHandle<()>) {
-        // On a task of its own: whoever gives up waiting does not stop it.
+        // On its own task: a caller that gives up waiting does not stop it.
         if let Ok(Err(error)) = tokio::time::timeout(AFTERWARDS, doing).await
             && error.is_panic()
         {

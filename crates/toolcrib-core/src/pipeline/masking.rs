@@ -90,7 +90,7 @@ pub(super) fn mask_question(masker: &Masker, question: &mut ApprovalRequest) {
     }
 }
 
-/// What somebody says along with an answer.
+/// What someone says along with an answer.
 #[doc(hidden)]
 pub fn mask_answer(masker: &Masker, response: &mut ApprovalResponse) {
     masker.mask_text(&mut response.by);
@@ -103,7 +103,7 @@ pub(super) fn mask_option(masker: &Masker, text: &mut Option<String>) {
     }
 }
 
-/// Refuses an edit beside a mask: nobody could tell what the text behind it is to be, and a mask is no value.
+/// Refuses an edit beside a mask: no one could tell what the text behind it is to be, and a mask is not a value.
 pub(super) fn check_masks(edited: &JsonObject, shown: &JsonObject) -> Result<(), ToolError> {
     if !shown.iter().any(|(key, value)| has_mask(key, value)) {
         return Ok(());

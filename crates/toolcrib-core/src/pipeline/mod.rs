@@ -22,7 +22,7 @@ mod clear;
 mod find;
 mod finish;
 mod masking;
-mod named;
+mod named_files;
 mod plan;
 mod question;
 mod search_path;
@@ -78,9 +78,9 @@ pub(crate) struct Begun {
     /// When it arrived, by both clocks.
     at: Timestamp,
     started: Instant,
-    /// Who is asked about it and the calls inside it, if not the registry's approver.
+    /// The approver of this call and the calls inside it, if not the registry's.
     approver: Option<Arc<dyn Approver>>,
-    /// Whether all calls were cancelled since can be told by this.
+    /// Shows whether all calls were cancelled since.
     era: u64,
 }
 
@@ -88,7 +88,7 @@ impl Begun {
     pub(crate) fn of(inner: &Inner, request: &CallRequest) -> Self {
         let id = request.call_id.clone().unwrap_or_else(CallId::generate);
         let at = Timestamp::now();
-        // Nobody has vouched for this text yet.
+        // No one has vouched for this text yet.
         let asked_for: Arc<str> = text::shortened(&request.tool, 128).into();
         let around = request.nested_in.as_ref();
         let live = match around.and_then(|nested| nested.live.clone()) {
@@ -125,7 +125,7 @@ struct Call<'a> {
     cancel: CancellationToken,
     depth: u8,
     caller: Caller,
-    /// Who is asked, if not the registry's approver.
+    /// The approver, if not the registry's.
     approver: Option<Arc<dyn Approver>>,
     /// Which session it belongs to, if not the registry's.
     session: Option<String>,
@@ -135,7 +135,7 @@ struct Call<'a> {
     approval_wait: Option<Duration>,
     /// What a person types.
     typed: Option<Typed>,
-    /// Who asks the one behind the call.
+    /// Asks the person behind the call.
     elicitor: Option<Asks>,
     /// What the whole tree of calls has yet to clean up; of an outermost call its context makes it.
     cleanups: Option<Arc<Endings>>,
@@ -169,7 +169,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Who is asked about it.
+    /// Its approver.
     fn approver(&self) -> &Arc<dyn Approver> {
         self.approver
             .as_ref()
@@ -199,7 +199,7 @@ pub(crate) async fn run_begun(
     if let Some(observer) = request.observer.take() {
         observer.begun(begun.events.read_after(0));
     }
-    // A token of our own below the caller's: what ends this call must not end its neighbours.
+    // Our own token below the caller's: what ends this call must not end its neighbours.
     let cancel = request
         .cancel
         .take()
@@ -219,7 +219,7 @@ async fn run_given(
     begun: Begun,
     cancel: CancellationToken,
 ) -> Outcome {
-    // A call that runs by an id we made is nobody's to repeat, let alone to take the id of.
+    // A call that runs by an id we made is no one's to repeat, let alone to take the id of.
     if inner.running.has(&given) && !inner.policy.replay.knows(&given) {
         let error = ToolError::new(
             ErrorCode::Conflict,
@@ -244,7 +244,7 @@ async fn run_given(
         cancel.cancel();
     }
     let claiming = inner.policy.replay.claim(&given, &claimant);
-    // Who waits for a running call waits no longer than they said.
+    // A caller that waits for a running call waits no longer than it said.
     let patience = request
         .limits
         .timeout_ms
@@ -292,7 +292,7 @@ pub(crate) fn mask_stored(inner: &Inner, outcome: &mut Outcome) {
     masking::mask_outcome(&inner.policy.masker(), outcome);
 }
 
-/// A call that ends before it begins: recorded like any, but under an id of its own, because its id
+/// A call that ends before it begins: recorded like any, but under its own id, because its id
 /// belongs to the call that has it.
 fn refused(inner: &Arc<Inner>, request: CallRequest, begun: Begun, error: ToolError) -> Outcome {
     Trace::unlisted(inner, &request, &begun).finish(Err(error))

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bind::Bound;
 use super::masking::{NO_GRANT, check_masks, mask_option};
-use super::question::subject_of;
+use super::question::{subject_of, way_out};
 use super::trace::Trace;
 use super::{Begun, Call, check, clear, find, question};
 use crate::approval::grants::{self, GrantRefusal, Offer, Subject, offers, place};
@@ -168,6 +168,7 @@ fn offers_of_call(
             Err(why) => why,
         }
     };
+    let why = way_out(&entry, why);
     let message = format!("`{}` cannot be granted: {why}", entry.spec().name);
     Err(ToolError::new(ErrorCode::InvalidArguments, message))
 }
@@ -256,7 +257,7 @@ fn check_edit(
         }
         Err(Rejected::Schema(_)) => return Ok(edited.clone()),
     };
-    // A mask is no value that a tool could make something of.
+    // A mask is not a value that a tool could make something of.
     let args = if has_mask(&args) {
         args
     } else {
@@ -269,7 +270,7 @@ fn check_edit(
     Ok(args)
 }
 
-/// Refuses a secret that somebody typed: answers are files, and secrets are in none.
+/// Refuses a secret that someone typed: answers are files, and secrets are in none.
 fn check_secrets(entry: &Entry, edited: &JsonObject, masker: &Masker) -> Result<(), ToolError> {
     let spec = entry.spec();
     let mut masked = spec.input_schema.masked(edited, &spec.synonyms);

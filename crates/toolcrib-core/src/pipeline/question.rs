@@ -12,7 +12,7 @@ use super::masking::mask_question;
 use crate::approval::grants::{Subject, offers, place};
 use crate::approval::{Announce, ApprovalRequest};
 use crate::call::event::EventKind;
-use crate::catalogue::{Entry, Inner};
+use crate::catalogue::{Entry, Inner, Source};
 use crate::model::JsonObject;
 use crate::model::caller::Caller;
 use crate::model::digest::Digester;
@@ -70,7 +70,7 @@ pub(super) fn question(
         diff = (!parts.is_empty()).then(|| parts.join("\n"));
     }
     let effect = own.effect.clone().unwrap_or_default();
-    // An answer to the same arguments is no answer when the tool finds something else to do with them.
+    // An answer to the same arguments does not count when the tool would do something else with them.
     let call_digest = Digester::default()
         .text(&args_digest)
         .text(&format!("{:?}", call.caller))
@@ -93,7 +93,7 @@ pub(super) fn question(
             &call.root,
         )) {
             Ok(offers) => (offers, None),
-            Err(why) => (Vec::new(), Some(why.to_owned())),
+            Err(why) => (Vec::new(), Some(way_out(entry, why))),
         }
     };
     let mut question = ApprovalRequest {
@@ -126,7 +126,7 @@ pub(super) fn question(
 /// The longest text of an argument that is shown whole; the digest is of the whole.
 const MAX_SHOWN: usize = 64 * 1024;
 
-/// The arguments as a person sees them: secrets masked, texts that nobody reads to their end shortened.
+/// The arguments as a person sees them: secrets masked, texts that no one reads to their end shortened.
 fn shown(entry: &Entry, args: &JsonObject) -> JsonObject {
     let spec = entry.spec();
     let mut shown = spec.input_schema.masked(args, &spec.synonyms);
@@ -136,7 +136,7 @@ fn shown(entry: &Entry, args: &JsonObject) -> JsonObject {
     shown
 }
 
-/// Keeps head and tail. The mark between them is made from the text: whoever takes up another's question finds the same one.
+/// Keeps head and tail. The mark between them is made from the text: a call that joins another's question finds the same mark.
 fn shorten(text: &mut String) -> bool {
     if text.len() <= MAX_SHOWN {
         return false;
@@ -159,7 +159,7 @@ fn mark_of(text: &str) -> Option<&str> {
     text[at..].lines().nth(1)
 }
 
-/// Refuses an edit within a text that was shown shortened: nobody could tell what its middle is to be.
+/// Refuses an edit within a text that was shown shortened: no one could tell what its middle is to be.
 pub(super) fn check_whole(edited: &JsonObject, shown: &JsonObject) -> Result<(), ToolError> {
     let touched = edited.iter().find(|(name, value)| {
         let before = shown.get(*name).and_then(Value::as_str);
@@ -200,7 +200,7 @@ pub(crate) fn subject_of<'a>(
     }
 }
 
-/// Tells whoever watches the call where its question is pending.
+/// Reports to watchers of the call where its question is pending.
 fn announcement(call: &Call<'_>, reason: String) -> Announce {
     if !call.approver().announces() {
         return Announce::default();
@@ -231,7 +231,7 @@ pub(super) fn effect_in_words(
     format!("run `{}` with {}", spec.name, text::shorten(&masked, 400))
 }
 
-/// Whoever answers sees secrets masked and long texts shortened; what comes back as it was shown stands for the original.
+/// The answering person sees masked secrets and shortened texts; what comes back as it was shown stands for the original.
 pub(super) fn unmasked(
     edited: JsonObject,
     shown: &JsonObject,
@@ -265,6 +265,18 @@ fn restored(edited: Value, shown: &Value, original: &Value) -> Value {
                 .collect()
         }
         (edited, _, _) => edited,
+    }
+}
+
+/// Why calls of a tool cannot be granted, with what its owner can do about it.
+pub(super) fn way_out(entry: &Entry, why: &str) -> String {
+    let spec = entry.spec();
+    match entry.source() == Source::Upstream && spec.effects.is_unknown() {
+        true => format!(
+            "{why}; `toolcrib upstream allow {} TOOL` lets a tool of this server run without asking",
+            spec.bundle
+        ),
+        false => why.to_owned(),
     }
 }
 

@@ -46,6 +46,7 @@ pub(super) struct Trace<'a> {
     sandbox: Option<SandboxUse>,
     held: Vec<HeldNote>,
     truncated: bool,
+    warnings: Vec<String>,
     /// What the tool uses, from when it runs.
     context: Option<CallContext>,
     started_at: Timestamp,
@@ -69,7 +70,7 @@ impl<'a> Trace<'a> {
         Trace::new(inner, request, begun, Some(cancel))
     }
 
-    /// Of something that is not a call of its own: a refused repetition, a plan.
+    /// Of something that is not its own call: a refused repetition, a plan.
     pub(super) fn unlisted(inner: &'a Arc<Inner>, request: &CallRequest, begun: &Begun) -> Self {
         Trace::new(inner, request, begun, None)
     }
@@ -99,6 +100,7 @@ impl<'a> Trace<'a> {
             sandbox: None,
             held: Vec::new(),
             truncated: false,
+            warnings: Vec::new(),
             context: None,
             started_at: begun.at,
             started: begun.started,
@@ -122,6 +124,11 @@ impl<'a> Trace<'a> {
 
     pub(super) fn approval(&mut self, trail: ApprovalTrail) {
         self.approval = Some(trail);
+    }
+
+    /// What the caller should know of the arguments.
+    pub(super) fn warnings(&mut self, warnings: Vec<String>) {
+        self.warnings = warnings;
     }
 
     pub(super) fn truncated(&mut self) {
@@ -165,7 +172,9 @@ impl<'a> Trace<'a> {
         }
         let timing = self.timing();
         let record = self.record(&timing, result.as_ref().err(), &masker);
+        let result = result.map_err(|error| error.of_tool(&record.tool));
         Outcome {
+            called: self.called(&record.tool, &masker),
             call_id: self.id.clone(),
             tool: record.tool,
             origin: self.spec.as_ref().map(|spec| Origin {
@@ -179,7 +188,17 @@ impl<'a> Trace<'a> {
             sandbox: self.sandbox.take(),
             truncated: self.truncated,
             held: std::mem::take(&mut self.held),
+            warnings: std::mem::take(&mut self.warnings),
         }
+    }
+
+    /// The name that the caller used, if it is not the tool's own.
+    fn called(&self, tool: &str, masker: &Masker) -> Option<String> {
+        let mut called = (*self.asked_for).to_owned();
+        if !masker.is_empty() {
+            masker.mask_text(&mut called);
+        }
+        (called != tool).then_some(called)
     }
 
     /// Takes secrets out of what is known about the call.
@@ -192,6 +211,9 @@ impl<'a> Trace<'a> {
             mask_sandbox(masker, sandbox);
         }
         mask_held(masker, &mut self.held);
+        for warning in &mut self.warnings {
+            masker.mask_text(warning);
+        }
     }
 
     /// What left for other machines. An upstream chooses where it redirects to, and may put a secret into the name.
@@ -268,7 +290,7 @@ impl<'a> Trace<'a> {
             network: self.network(masker),
             parameters: std::mem::take(&mut self.parameters),
         };
-        // Recorders and hooks are somebody's code; a call never panics, and a broken hook costs no record.
+        // Recorders and hooks are someone's code; a call never panics, and a broken hook costs no record.
         let policy = &self.inner.policy;
         let hooks = &policy.record_hooks;
         let _ = std::panic::catch_unwind(AssertUnwindSafe(|| hooks.tell(&record)));

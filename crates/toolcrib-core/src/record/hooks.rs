@@ -6,7 +6,7 @@ use super::CallRecord;
 
 type Hook = dyn Fn(&CallRecord) + Send + Sync;
 
-/// Whoever sees records, for as long as this is kept.
+/// A receiver of records, for as long as this is kept.
 #[derive(Clone)]
 pub struct RecordSubscription(#[expect(dead_code, reason = "kept, not read")] Arc<Hook>);
 
@@ -21,7 +21,7 @@ impl std::fmt::Debug for RecordSubscription {
 pub(crate) struct RecordHooks(RwLock<Vec<Weak<Hook>>>);
 
 impl RecordHooks {
-    /// Adds a hook, and forgets those that nobody keeps any more.
+    /// Adds a hook, and forgets those that no one keeps any more.
     pub(crate) fn add(
         &self,
         hook: impl Fn(&CallRecord) + Send + Sync + 'static,

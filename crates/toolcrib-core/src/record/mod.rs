@@ -51,7 +51,7 @@ impl Recorder for NoRecord {
     fn note(&self, _record: &CallRecord) {}
 }
 
-/// What is kept of a call. Secrets are masked before this is made.
+/// The stored record of a call. Secrets are masked before this is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
@@ -74,7 +74,7 @@ pub struct CallRecord {
     /// Whether the tool itself ran, however that went; not of a call that was refused before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reached: bool,
-    /// Who called.
+    /// The caller.
     pub caller: Caller,
     /// The call around this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,9 +2,9 @@
 //!
 //! The same id from the same caller with the same tool and arguments gets the stored outcome, or waits
 //! for the call that runs; anything else is `CONFLICT`: an id is its caller's own. A call whose process died before its outcome was stored is
-//! *not* run again: nobody knows how far it came. With a [`ClaimStore`] this holds across processes.
+//! *not* run again: no one knows how far it came. With a [`ClaimStore`] this holds across processes.
 //!
-//! What is stored: outcomes of calls that reached their tool, and a person's "no". Other refusals free the id, since a tool may
+//! Stored are outcomes of calls that reached their tool, and a person's "no". Other refusals free the id, since a tool may
 //! be switched on and a rate limit passes.
 
 use std::collections::{BTreeMap, HashMap};
@@ -52,13 +52,13 @@ struct Slot {
 enum State {
     Running,
     Done(Arc<Outcome>),
-    /// It was begun and nobody knows how it ended.
+    /// It was begun and no one knows how it ended.
     Lost,
-    /// It was not begun after all: whoever waits may try.
+    /// It was not begun after all: waiting callers may try.
     GivenUp,
 }
 
-/// Who claims an id, and for what.
+/// The caller that claims an id, and its call.
 #[derive(Debug, Clone)]
 pub struct Claimant {
     /// Of the caller, the tool and the arguments.
@@ -69,7 +69,7 @@ pub struct Claimant {
     pub live: Option<Arc<Live>>,
 }
 
-/// Where the call with an id stands.
+/// The status of the call with an id.
 #[derive(Debug)]
 pub enum Standing {
     /// It runs here.
@@ -78,21 +78,21 @@ pub enum Standing {
     Elsewhere(Caller),
     /// It is over.
     Done(Caller, Box<Outcome>),
-    /// It was begun, and nobody knows how it ended.
+    /// It was begun, and no one knows how it ended.
     Lost(Caller),
 }
 
 /// Keeps claims and outcomes where other processes find them. Every method may block.
 pub trait ClaimStore: Send + Sync + 'static {
     /// Claims an id, unless another process has it.
-    fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<Found, ToolError>;
+    fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<ClaimAnswer, ToolError>;
 
-    /// Where the call with an id stands.
+    /// The status of the call with an id.
     fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError>;
 }
 
 /// What a [`ClaimStore`] finds when an id is claimed.
-pub enum Found {
+pub enum ClaimAnswer {
     /// The call is ours to run.
     Ours(Box<dyn SharedClaim>),
     /// Another process runs it, or just gave it up: look again.
@@ -169,7 +169,7 @@ impl Replay {
         calls.by_id.contains_key(id)
     }
 
-    /// Where the call with an id stands. May read a file.
+    /// The status of the call with an id. May read a file.
     #[doc(hidden)]
     pub fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError> {
         let here = {
@@ -213,7 +213,7 @@ impl Replay {
         }
     }
 
-    /// Ours to run (as far as this process knows), or somebody's whose state is returned.
+    /// Ours to run (as far as this process knows), or someone's whose state is returned.
     fn claim_here(
         &self,
         id: &CallId,
@@ -263,20 +263,20 @@ impl Replay {
             let (store, id, wanted) = (Arc::clone(store), claimed.id.clone(), claimant.clone());
             let found = tokio::task::spawn_blocking(move || store.claim(&id, &wanted)).await;
             match found.unwrap_or_else(|error| Err(ToolError::failed(error.to_string())))? {
-                Found::Ours(mut claim) => {
+                ClaimAnswer::Ours(mut claim) => {
                     claim.begin();
                     claimed.shared = Some(claim);
                     claimed.phase = Phase::Running;
                     return Ok(Claim::Fresh(claimed));
                 }
-                Found::Done(outcome) => {
+                ClaimAnswer::Done(outcome) => {
                     claimed.settle(State::Done(Arc::new((*outcome).clone())));
                     claimed.forget();
                     return Ok(Claim::Stored(outcome));
                 }
-                Found::Lost => return Err(lost(&claimed.id)),
-                // Another process has it; its lock tells when it is done, and cannot be awaited.
-                Found::Taken => {
+                ClaimAnswer::Lost => return Err(lost(&claimed.id)),
+                // Another process has it; its lock shows when it is done, and cannot be awaited.
+                ClaimAnswer::Taken => {
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(Duration::from_millis(200));
                 }
@@ -302,7 +302,7 @@ async fn wait_for(
 }
 
 impl Claimed {
-    /// Stores the outcome and gives it to whoever waits.
+    /// Stores the outcome and gives it to waiting callers.
     #[doc(hidden)]
     pub async fn finish(mut self, outcome: &Outcome) {
         self.settle(State::Done(Arc::new(outcome.clone())));
@@ -436,6 +436,7 @@ mod tests {
         let zero = Duration::ZERO;
         Outcome {
             call_id: CallId::parse(id).unwrap(),
+            called: None,
             tool: "t".to_owned(),
             origin: None,
             parameters: JsonObject::new(),
@@ -449,6 +450,7 @@ mod tests {
             },
             approval: None,
             sandbox: None,
+            warnings: Vec::new(),
             truncated: false,
             held: Vec::new(),
         }

@@ -62,7 +62,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Asks this approver; the default reaches nobody and so refuses.
+    /// Asks this approver; the default reaches no one and so refuses.
     #[must_use]
     pub fn approver(self, approver: impl Approver) -> Self {
         self.shared_approver(Arc::new(approver))
@@ -75,7 +75,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Asks nobody about what these grants cover, and keeps new ones with them; the default keeps none.
+    /// Asks no one about what these grants cover, and keeps new ones with them; the default keeps none.
     #[must_use]
     pub fn grants(mut self, grants: impl GrantStore) -> Self {
         self.grants = Some(Arc::new(grants));
@@ -89,7 +89,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Says which session the calls belong to, for grants that last as long; the default is one of its own.
+    /// Says which session the calls belong to, for grants that last as long; the default is a separate session.
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
@@ -125,7 +125,7 @@ impl RegistryBuilder {
         self
     }
 
-    /// Sets the limits of calls. A tool may set tighter ones of its own, not wider.
+    /// Sets the limits of calls. A tool may set tighter limits, not wider ones.
     #[must_use]
     pub fn limits(mut self, patch: &LimitsPatch) -> Self {
         self.limits = *patch;

@@ -32,7 +32,7 @@ impl CallHandle {
         request.cancel = Some(cancel.clone());
         let begun = Begun::of(&registry.0, &request);
         let (id, events) = (begun.id.clone(), Arc::clone(&begun.events));
-        // From now on, not from when somebody gets round to it: who waits for the last call waits for this one, too.
+        // From now on, not from when someone gets round to it: who waits for the last call waits for this one, too.
         let counted = Counted::one(&registry.0);
         let task = tokio::spawn(async move {
             let _counted = counted;

@@ -52,7 +52,7 @@ impl Registry {
         pipeline::run(&self.0, request).await
     }
 
-    /// Who is asked about calls that need approval.
+    /// Decides calls that need approval.
     pub fn approver(&self) -> &Arc<dyn Approver> {
         &self.0.policy.approver
     }

@@ -1,4 +1,4 @@
-//! Calls as others see them: what runs now, how a call stands, and a hook for everything that happens.
+//! Calls as others see them: what runs now, the status of a call, and a hook for everything that happens.
 
 use std::sync::Arc;
 
@@ -13,21 +13,21 @@ use crate::model::outcome::Outcome;
 use crate::pipeline;
 use crate::record::replay::Standing;
 
-/// Where a call stands.
+/// The status of a call.
 #[derive(Debug, Clone)]
 pub enum CallState {
     /// It runs or waits, in this process.
     Running(RunningCall),
     /// It runs in another process that shares the home.
     Elsewhere(Caller),
-    /// It is over, and its outcome was kept. With whoever called.
+    /// It is over, and its outcome was kept. With the caller.
     Done(Caller, Box<Outcome>),
-    /// It was begun, and nobody knows how it ended: its process died, or whoever waited for it went away.
+    /// It was begun, and no one knows how it ended: its process died, or the waiting caller went away.
     Lost(Caller),
 }
 
 impl CallState {
-    /// Who called.
+    /// The caller.
     pub fn caller(&self) -> &Caller {
         match self {
             CallState::Running(call) => &call.caller,
@@ -49,12 +49,12 @@ impl Registry {
         calls
     }
 
-    /// The outermost call with this id that runs or waits in this process. Reads no file, and waits for nobody.
+    /// The outermost call with this id that runs or waits in this process. Reads no file, and waits for no one.
     pub fn running_call(&self, id: &CallId) -> Option<RunningCall> {
         self.0.running.look(id)
     }
 
-    /// Where a call stands, by what is known here and in the home: running, or over with an outcome if that was kept (it is for ids
+    /// The status of a call, from this process and the home: running, or over with an outcome if that was kept (it is for ids
     /// that callers gave, [`CallRequest::keep_outcome`](crate::call::request::CallRequest::keep_outcome) included). Calls that left nothing but a
     /// record are in the call log. Says so to everybody: whose call it is comes with the answer.
     ///
@@ -88,7 +88,7 @@ impl Registry {
     }
 
     /// Waits until every call that has finished so far is written to the record: what is acknowledged after this survives the death
-    /// of the process, though not a power failure. Where a record could not be written, that is the recorder's to say; nobody
+    /// of the process, though not a power failure. Where a record could not be written, that is the recorder's to say; no one
     /// waits for it.
     pub async fn recorded(&self) {
         self.0.policy.recorder.written().await;

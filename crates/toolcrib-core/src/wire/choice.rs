@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::model::text;
 
-/// A provider or shape nobody knows, with the known ones and the nearest of them.
+/// A provider or shape no one knows, with the known ones and the nearest of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownChoice {
     /// What was to be chosen: `provider`, `shape`.

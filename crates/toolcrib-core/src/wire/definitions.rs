@@ -19,7 +19,7 @@ use crate::spec::ToolSpec;
 /// The most characters OpenAI takes as the description of a function.
 const MAX_DESCRIPTION: usize = 1024;
 
-/// Who the definitions are for.
+/// The provider that the definitions are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Provider {
     /// OpenAI and what is compatible with it (LM Studio, vLLM …): `{"type": "function", …}`.
@@ -63,9 +63,12 @@ impl Provider {
         }
     }
 
-    /// Whether it has OpenAI's strict mode.
+    /// Whether it has a strict mode.
     pub fn has_strict_mode(self) -> bool {
-        matches!(self, Provider::OpenAi | Provider::OpenAiResponses)
+        matches!(
+            self,
+            Provider::OpenAi | Provider::OpenAiResponses | Provider::Anthropic
+        )
     }
 }
 
@@ -93,9 +96,9 @@ impl FromStr for Provider {
 /// How definitions are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct DefinitionOptions {
-    /// OpenAI's strict mode: the model's arguments always fit the published schema. Schemas lose
-    /// more of what they say, and fewer tools can be expressed. For [`Provider::OpenAi`] and
-    /// [`Provider::OpenAiResponses`] only; the others have no such flag to set.
+    /// Strict mode: the model's arguments always fit the published schema. Schemas lose
+    /// more of what they say, and fewer tools can be expressed. For [`Provider::OpenAi`],
+    /// [`Provider::OpenAiResponses`] and [`Provider::Anthropic`] only; the others have no such flag to set.
     pub strict: bool,
 }
 
@@ -129,7 +132,7 @@ pub struct Loss {
     pub tool: String,
     /// Where in the tool's input schema, as a JSON pointer; empty for the tool as a whole.
     pub pointer: String,
-    /// What is lost, and what that means.
+    /// The part that is lost, and its consequence.
     pub reason: String,
 }
 
@@ -153,7 +156,7 @@ pub struct NotExpressible {
     pub provider: Provider,
     /// Where in the tool's input schema, as a JSON pointer.
     pub pointer: String,
-    /// What is in the way.
+    /// The reason.
     pub reason: String,
 }
 
@@ -186,6 +189,7 @@ pub fn definition(
         Provider::OpenAi | Provider::OpenAiResponses if strict => Dialect::OpenAiStrict,
         Provider::OpenAi | Provider::OpenAiFunctions | Provider::OpenAiResponses => Dialect::OpenAi,
         Provider::Gemini => gemini_name(spec)?,
+        Provider::Anthropic if strict => Dialect::AnthropicStrict,
         Provider::Anthropic => Dialect::Anthropic,
         Provider::Ollama => Dialect::Ollama,
         Provider::Mcp => Dialect::Mcp,
@@ -223,7 +227,12 @@ pub fn definition(
         Provider::OpenAiResponses => json!({"type": "function", "name": name,
             "description": described(spec, &mut losses), "parameters": schema, "strict": strict}),
         Provider::Anthropic => {
-            json!({"name": name, "description": spec.description, "input_schema": schema})
+            let mut tool =
+                json!({"name": name, "description": spec.description, "input_schema": schema});
+            if strict {
+                tool["strict"] = true.into();
+            }
+            tool
         }
         Provider::Gemini => {
             let mut function = json!({"name": name, "description": spec.description});
@@ -251,7 +260,7 @@ pub fn definitions<'a>(
     for spec in specs {
         if !names.insert(&spec.name) {
             let reason = format!(
-                "another tool in the list has this name already; `{}` can be given a name of its own",
+                "another tool in the list has this name already; `{}` can be given another name",
                 spec.reference()
             );
             made.dropped.push(Dropped {
@@ -326,8 +335,8 @@ fn mcp(spec: &ToolSpec, schema: Value, losses: &mut Vec<Loss>) -> Value {
         tool["title"] = title.as_str().into();
     }
     if let Some(output) = &spec.output_schema {
-        match lower::lower(output.as_value(), Dialect::Mcp) {
-            Ok(lowered) => tool["outputSchema"] = lowered.schema,
+        match lower::lower_output(output.as_value()) {
+            Ok(schema) => tool["outputSchema"] = schema,
             // Structured content is always an object; a result of another kind travels as text.
             Err(trouble) => losses.push(Loss {
                 tool: spec.name.to_string(),

@@ -1,7 +1,7 @@
-//! What MCP clients are told a tool does to the world: [`Hints`].
+//! A tool's effects as reported to MCP clients: [`Hints`].
 //!
 //! Only what is known: effects, and the tool's [`Traits`](crate::Traits). Where nothing is known nothing is said, since MCP's own defaults
-//! are the cautious ones. They are for whoever shows tools; no call is ever judged by them.
+//! are the cautious ones. They are for clients that show tools; no call is ever judged by them.
 
 use serde_json::{Map, Value};
 
@@ -30,12 +30,12 @@ pub enum Care {
     Reads,
     /// It writes, and says that it takes nothing away.
     Adds,
-    /// Anything else, and what nobody knows.
+    /// Anything else, and what no one knows.
     MayDestroy,
 }
 
 impl Hints {
-    /// What is known of a tool.
+    /// Known facts about a tool.
     pub fn of(spec: &ToolSpec) -> Self {
         let (effects, traits) = (spec.effects, spec.traits);
         let reaches_out =

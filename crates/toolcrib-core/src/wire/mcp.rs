@@ -3,7 +3,7 @@
 //! Clients print text content, so escape sequences and what else deceives a terminal are made visible in it. Structured content is
 //! data for programs and stays as it is; it is there only if the value is an object, and never for a failure: some clients hold it
 //! against the output schema even then. What went wrong is in the text, for the model, and in `_meta`, for programs. Which arguments a
-//! person changed is a text of its own behind the result: the model asked for something else.
+//! person changed is a separate text behind the result: the model asked for something else.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ struct Call<'a> {
     sandbox: Option<&'a SandboxUse>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a ToolError>,
-    /// What the value stands in for.
+    /// What the value is in for.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a ToolError>,
 }
@@ -85,6 +85,19 @@ impl<'a> McpOutcome<'a> {
         }
     }
 
+    /// For a client of 2026-07-28 or later, where structured content may be of any type. A text is not structured; nor are content blocks.
+    #[must_use]
+    pub fn with_any_structure(mut self) -> Self {
+        if let Ok(output) = self.content.of {
+            let is_blocks = output.value.as_array() == Some(&output.content);
+            self.structured_content = Some(&output.value).filter(|value| {
+                let is_plain = value.is_string() || value.is_null();
+                !is_plain && (!is_blocks || output.content.is_empty())
+            });
+        }
+        self
+    }
+
     /// Of an error that kept a call from being begun: there is no outcome and no record.
     pub fn of_error(error: &'a ToolError) -> Self {
         McpOutcome {
@@ -107,7 +120,10 @@ impl<'a> McpOutcome<'a> {
 /// What the model should know besides the result.
 fn note(outcome: &Outcome) -> Option<String> {
     let edited = outcome.approval.as_ref().and_then(edited);
-    let notes: Vec<String> = edited.into_iter().chain(held(&outcome.held)).collect();
+    let warnings = outcome.warnings.iter().take(MAX_NAMES);
+    let warnings = warnings.map(|warning| format!("Warning: {}", text::visible_line(warning)));
+    let notes = edited.into_iter().chain(held(&outcome.held));
+    let notes: Vec<String> = notes.chain(warnings).collect();
     (!notes.is_empty()).then(|| notes.join("\n"))
 }
 
@@ -125,7 +141,7 @@ fn held(held: &[HeldNote]) -> Option<String> {
     })
 }
 
-/// Names that are said; more help nobody.
+/// Names that are said; more help no one.
 const MAX_NAMES: usize = 20;
 
 /// What the model should know of the arguments that its call was made with.
@@ -189,7 +205,7 @@ struct Text<'a> {
     text: &'a str,
 }
 
-/// A block that a tool made, its texts made safe to print. What is base64 has nothing in it that could be made visible.
+/// A block that a tool made, its texts made safe to print. Base64 contains nothing that could be made visible.
 struct Block<'a>(&'a Value);
 
 impl Serialize for Block<'_> {

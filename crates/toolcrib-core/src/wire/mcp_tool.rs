@@ -48,9 +48,13 @@ pub fn mcp_tool(spec: &ToolSpec, description: Option<&str>) -> Result<McpTool, N
     if let Some(output) = &spec.output_schema {
         let end = json.len();
         json.extend_from_slice(b",\"outputSchema\":");
-        // Structured content is always an object; a result of another kind travels as text.
-        if write_schema(&mut json, output.as_value()).is_err() {
-            json.truncate(end);
+        match lower::is_publishable(output.as_value()) {
+            true => write(&mut json, output.as_value()),
+            // Before 2026-07-28 structured content is always an object; the schema of anything else is left out of the list.
+            false => match lower::lower_output(output.as_value()) {
+                Ok(schema) => write(&mut json, &schema),
+                Err(_) => json.truncate(end),
+            },
         }
     }
     if let Some(annotations) = Hints::of(spec).annotations(spec.title.as_deref()) {

@@ -113,6 +113,8 @@ struct Metadata<'a> {
     sandbox: Option<&'a SandboxUse>,
     #[serde(skip_serializing_if = "<[HeldNote]>::is_empty")]
     held: &'a [HeldNote],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<&'a ToolError>,
 }
@@ -144,6 +146,7 @@ impl<'a> TaggedOutcome<'a> {
                 truncated: outcome.truncated,
                 sandbox: outcome.sandbox.as_ref(),
                 held: &outcome.held,
+                warnings: &outcome.warnings,
                 failure: output.and_then(|output| output.failure.as_deref()),
             },
         }
@@ -195,7 +198,7 @@ fn detailed(outcome: &Outcome) -> Value {
         "execution_time": nanoseconds,
         "start_time": outcome.timing.started_at.to_string(),
         "end_time": outcome.timing.ended_at.to_string(),
-        "tool_name": outcome.tool,
+        "tool_name": outcome.called.as_ref().unwrap_or(&outcome.tool),
         "parameters": outcome.parameters,
     });
     result

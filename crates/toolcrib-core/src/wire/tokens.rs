@@ -1,6 +1,6 @@
 //! How much of a model's context a definition takes: an estimate, the same everywhere and always.
 //!
-//! Every model has a tokenizer of its own, and few are public; so this counts what they have in common. Text in a Latin alphabet and
+//! Every model has its own tokenizer, and few are public; so this counts what they have in common. Text in a Latin alphabet and
 //! JSON around it come to about four bytes a token; of other scripts a character is about one. It errs by a quarter or so either way,
 //! which is good enough to say which tools are dear and when a list is too long.
 //!

@@ -1,7 +1,7 @@
 //! Opening what a walk through the workspace proposes.
 //!
 //! A walk finds names; what is behind a name by the time it is opened may be something else. Here the open is the check as everywhere: no
-//! link is followed, nothing is waited for, and what is no regular file is not read.
+//! link is followed, nothing is waited for, and what is not a regular file is not read.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,7 +17,7 @@ use super::spot::real_path;
 use super::{Workspace, WorkspacePath};
 use crate::model::error::ToolError;
 
-/// How files are opened for reading: a FIFO has nobody waited for, a terminal does not become ours.
+/// How files are opened for reading: a FIFO has no one waited for, a terminal does not become ours.
 const OPEN_FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
@@ -25,7 +25,7 @@ const OPEN_FILE: OFlags = OFlags::RDONLY
 
 impl Workspace {
     /// Opens the directory that holds the last name of a path, and returns that name. The path is relative, and no link on the way is
-    /// followed: what is moved is what is there, wherever somebody puts a link meanwhile.
+    /// followed: what is moved is what is there, wherever someone puts a link meanwhile.
     #[doc(hidden)]
     pub fn open_parent_exactly(&self, path: &Path) -> std::io::Result<(OwnedFd, OsString)> {
         let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
@@ -62,8 +62,8 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// Where a path leads that goes through a link, relative to the workspace; `None` where no link is on the way, or nobody can tell.
-    /// What is not there yet leads to where it would be made.
+    /// Where a path leads that goes through a link, relative to the workspace; `None` where no link is on the way, or no one can tell.
+    /// A path that does not exist yet leads to where it would be made.
     pub(crate) fn led_to(&self, path: &WorkspacePath) -> Option<PathBuf> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let open = |links| {
@@ -87,7 +87,7 @@ impl Workspace {
     }
 }
 
-/// The names of a path, as far as its text tells.
+/// The names of a path, as far as its text shows.
 #[doc(hidden)]
 pub fn as_written(path: &WorkspacePath) -> PathBuf {
     let mut place = PathBuf::new();

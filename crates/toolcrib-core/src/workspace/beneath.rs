@@ -26,7 +26,7 @@ const ATTEMPTS: usize = 128;
 /// ever answering; the walk only minds what changes on its own way.
 const KERNEL_ATTEMPTS: usize = 16;
 
-/// Who resolves paths.
+/// Resolves paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resolver {
     /// The kernel, with `openat2`.
@@ -104,7 +104,7 @@ fn open_by_kernel(
 
 /// Walks the path without ever letting the kernel follow a link or resolve `..`: links are read
 /// and their names walked too, and `..` goes back to the directory we came from, which stays the
-/// same directory wherever somebody moves things meanwhile.
+/// same directory wherever someone moves things meanwhile.
 fn open_by_hand(
     root: BorrowedFd<'_>,
     path: &[u8],
@@ -131,20 +131,20 @@ fn open_by_hand(
         let name = if stays { b"." } else { name.as_slice() };
         let how = if is_last { flags } else { STEP };
         match open_without_following(here, name, how)? {
-            Found::Link(_) if links == Links::Refuse || followed == MAX_LINKS => {
+            OpenedName::Link(_) if links == Links::Refuse || followed == MAX_LINKS => {
                 return Err(Errno::LOOP);
             }
-            Found::Link(target) if target.starts_with(b"/") => return Err(Errno::XDEV),
-            Found::Link(target) => {
+            OpenedName::Link(target) if target.starts_with(b"/") => return Err(Errno::XDEV),
+            OpenedName::Link(target) => {
                 followed += 1;
                 if is_last {
                     flags |= asked_by_slash(&target);
                 }
                 left.extend(names(&target));
             }
-            Found::Opened(fd) if is_last => return Ok(fd),
-            Found::Opened(_) if dirs.len() == MAX_LEVELS => return Err(Errno::NAMETOOLONG),
-            Found::Opened(fd) => dirs.push(fd),
+            OpenedName::Opened(fd) if is_last => return Ok(fd),
+            OpenedName::Opened(_) if dirs.len() == MAX_LEVELS => return Err(Errno::NAMETOOLONG),
+            OpenedName::Opened(fd) => dirs.push(fd),
         }
     }
     // The path has no name at all.
@@ -169,16 +169,20 @@ fn asked_by_slash(path: &[u8]) -> OFlags {
     }
 }
 
-enum Found {
+enum OpenedName {
     Opened(OwnedFd),
     Link(Vec<u8>),
 }
 
-fn open_without_following(dir: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Result<Found, Errno> {
+fn open_without_following(
+    dir: BorrowedFd<'_>,
+    name: &[u8],
+    flags: OFlags,
+) -> Result<OpenedName, Errno> {
     match openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
         // With O_PATH the link itself is opened.
         Ok(fd) if flags.contains(OFlags::PATH) && kind(&fd)? == FileType::Symlink => read_link(&fd),
-        Ok(fd) => Ok(Found::Opened(fd)),
+        Ok(fd) => Ok(OpenedName::Opened(fd)),
         // A link is ELOOP, or ENOTDIR when a directory was asked for.
         Err(error @ (Errno::LOOP | Errno::NOTDIR)) => {
             let how = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -196,8 +200,10 @@ fn open_without_following(dir: BorrowedFd<'_>, name: &[u8], flags: OFlags) -> Re
 }
 
 /// The target of a link that was opened itself, so that it is the link that was found.
-fn read_link(link: &OwnedFd) -> Result<Found, Errno> {
-    Ok(Found::Link(readlinkat(link, c"", Vec::new())?.into_bytes()))
+fn read_link(link: &OwnedFd) -> Result<OpenedName, Errno> {
+    Ok(OpenedName::Link(
+        readlinkat(link, c"", Vec::new())?.into_bytes(),
+    ))
 }
 
 fn kind(fd: &OwnedFd) -> Result<FileType, Errno> {

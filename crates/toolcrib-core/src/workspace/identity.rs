@@ -12,9 +12,9 @@ use super::spot::Spot;
 use super::{EntryKind, Metadata};
 use crate::model::limits::MB;
 
-/// What tells a file from what is put in its place, and its content from a later one.
+/// Distinguishes a file from a replacement, and its content from a later one.
 ///
-/// Content is told by a digest up to [`Old::MAX_READ`]; of larger files their start, and size and
+/// Content is identified by a digest up to [`Old::MAX_READ`]; of larger files their start, and size and
 /// times, which say whether the rest was written to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -49,10 +49,21 @@ impl Identity {
         self
     }
 
-    /// Whether this is the same file, as far as can be told without reading it.
+    /// Whether this is the same file, as far as can be determined without reading it.
     pub(super) fn looks_like(&self, stat: &Stat) -> bool {
         let seen = Identity {
             sha256: self.sha256.clone(),
+            ..Identity::of(stat)
+        };
+        *self == seen
+    }
+
+    /// Whether this is the same file under another name, with the same content as far as its size and times show: renaming
+    /// changes the time of its last change, and nothing else that counts here.
+    pub(super) fn is_renamed_to(&self, stat: &Stat) -> bool {
+        let seen = Identity {
+            sha256: self.sha256.clone(),
+            changed: self.changed,
             ..Identity::of(stat)
         };
         *self == seen
@@ -93,7 +104,7 @@ impl Spot {
         match Metadata::of(&stat).kind {
             EntryKind::File => {}
             EntryKind::Directory => return Err(NotReplaceable::Directory),
-            // Whoever asked has followed links; this one is new.
+            // The caller has followed links; this link is new.
             EntryKind::Symlink => return Err(NotReplaceable::Errno(Errno::AGAIN)),
             EntryKind::Other => return Err(NotReplaceable::Other),
         }

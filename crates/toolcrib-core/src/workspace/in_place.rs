@@ -1,6 +1,6 @@
 //! [`InPlace`]: a file that something else opens by itself, such as a database that is written where it is.
 //!
-//! It is named by its open directory and its last name, links followed: whoever opens it there must not follow another one. Other files come to lie
+//! It is named by its open directory and its last name, links followed: opening it there must not follow another one. Other files come to lie
 //! beside it, so a place in which names are protected is refused, for reading too.
 
 use std::ffi::{OsStr, OsString};

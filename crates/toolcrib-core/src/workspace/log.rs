@@ -10,13 +10,13 @@ use super::write::not_replaceable;
 use super::{Workspace, WorkspacePath};
 use crate::model::error::ToolError;
 
-/// How often somebody may put a file in the way of a new one before it is an error.
+/// How often someone may put a file in the way of a new one before it is an error.
 const TRIES: u32 = 8;
 
 impl Workspace {
     /// Makes an empty file to write to piece by piece. It takes the place of a file of that name, which is removed and never
     /// written to: it may have another name, outside of the workspace. Missing directories are made; a protected name, and
-    /// whatever is no file, is refused.
+    /// whatever is not a file, is refused.
     #[doc(hidden)]
     pub fn new_log(&self, path: &WorkspacePath) -> Result<File, ToolError> {
         let spot = self.spot_to_write(path, MissingDirs::Make)?;

@@ -17,12 +17,13 @@
 //! - what processes outside Toolcrib do to the tree, such as moving a directory out of it while
 //!   it is being read.
 //!
-//! Opening a FIFO or a device to see that it is no file has the side effects of opening it for
+//! Opening a FIFO or a device to see that it is not a file has the side effects of opening it for
 //! reading (a waiting writer wakes up). Names that are not UTF-8 can be listed, not opened:
 //! arguments are JSON text.
 
 mod below;
 mod beneath;
+mod changes;
 mod identity;
 mod in_place;
 mod in_use;
@@ -48,6 +49,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 pub use below::as_written;
+pub use changes::Change;
 pub use identity::{Identity, Old};
 pub use in_place::InPlace;
 pub use in_use::InUse;
@@ -151,7 +153,7 @@ impl Workspace {
         self
     }
 
-    /// Where Toolcrib keeps its own data, if somebody said so.
+    /// Where Toolcrib keeps its own data, if someone said so.
     #[doc(hidden)]
     pub fn home(&self) -> Option<&OwnData> {
         self.home.as_ref()
@@ -188,7 +190,7 @@ impl Workspace {
         self.open_file_for(path, Reader::Tool)
     }
 
-    /// As [`open_file`](Self::open_file), for a file of the project that Toolcrib itself goes by: somebody's home may be the
+    /// As [`open_file`](Self::open_file), for a file of the project that Toolcrib itself goes by: someone's home may be the
     /// very directory that projects keep such files in.
     #[doc(hidden)]
     pub fn open_project_file(&self, path: &WorkspacePath) -> Result<(File, Metadata), ToolError> {
@@ -301,7 +303,7 @@ impl Workspace {
 /// For whom something is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reader {
-    /// A tool, which is not told what is in Toolcrib's own data.
+    /// A tool, which does not see Toolcrib's own data.
     Tool,
     /// Toolcrib: a name that lies in its own data as it is written is meant.
     Toolcrib,

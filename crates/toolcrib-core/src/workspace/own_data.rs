@@ -1,7 +1,7 @@
 //! Where Toolcrib keeps its own data, and what other places have to do with that.
 //!
-//! Who writes there answers questions, makes grants, sets the rules and says which bundles are trusted; who reads there has the
-//! secrets. So no tool is given a place in it, and of a place above it it is left out.
+//! A program that writes there can answer questions, make grants, set the rules and trust bundles; one that reads there has the secrets.
+//! So no tool is given a place in it, and of a place above it it is left out.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

@@ -36,7 +36,7 @@ impl WorkspacePath {
         }
         match roots.iter().find_map(|root| strip_root(text, root)) {
             Some(relative) => Ok(WorkspacePath(relative)),
-            // The host's directories are nobody's business, so the path is not repeated.
+            // The host's directories are private, so the path is not repeated.
             None => invalid(
                 "the absolute path is not beneath the workspace; give a path relative to it",
             ),
@@ -121,7 +121,7 @@ impl WorkspacePath {
                 ErrorCode::ExecutionError,
                 "the system is using it, for example as a mount point",
             ),
-            // What opening a socket, or a device nobody serves, comes to.
+            // What opening a socket, or a device no one serves, comes to.
             Errno::NXIO | Errno::NODEV => (
                 ErrorCode::InvalidPath,
                 "it is a socket or a device, not a file",

@@ -33,7 +33,7 @@ pub struct Removable {
     pub identity: Identity,
 }
 
-/// What is in a directory.
+/// The contents of a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
     /// Everything but directories.
@@ -48,7 +48,7 @@ pub struct Tally {
     pub is_complete: bool,
 }
 
-/// Who wants a removal: told of what was removed, asked whether to go on.
+/// The owner of a removal: it learns what was removed, and is asked whether to go on.
 pub trait Watch {
     /// One more is gone; its path is relative to the workspace, as far as it is text to the caller.
     fn removed(&mut self, path: &[u8]);
@@ -210,7 +210,7 @@ fn remove_tree(spot: &Spot, prefix: &[u8], watch: &mut dyn Watch) -> Result<(), 
             What::Leave => AtFlags::REMOVEDIR,
         };
         match unlinkat(visit.dir, visit.name, flags) {
-            // Somebody else removed it.
+            // Someone else removed it.
             Ok(()) | Err(Errno::NOENT) => {}
             Err(errno) => return Err(errno.into()),
         }

@@ -1,7 +1,7 @@
 //! Moving: [`Workspace::rename`].
 //!
-//! A name moves from one open directory of the workspace to another. What is there already stays,
-//! unless it is the file or link whose replacement was approved; a directory is never replaced.
+//! A name moves from one open directory of the workspace to another. Nothing that exists is replaced, unless it is the file or link whose
+//! replacement was approved; a directory is never replaced.
 
 use rustix::fs::{AtFlags, Mode, RenameFlags, linkat, mkdirat, renameat, renameat_with, unlinkat};
 use rustix::io::Errno;

@@ -78,7 +78,7 @@ impl Workspace {
         self.check_place(spot, path, "write")
     }
 
-    /// The same, for doing something else to it than writing.
+    /// Like [`check_may_write`](Self::check_may_write), for another verb than writing.
     pub(super) fn check_place(
         &self,
         spot: &Spot,
@@ -181,7 +181,7 @@ impl Workspace {
                     let place = self.place_of(dir.as_fd(), path)?.join(name);
                     self.check_unprotected(&place, path, "make the directory of")?;
                     match mkdirat(&dir, name, Mode::from_raw_mode(0o777)) {
-                        // Somebody else was faster, or it is a link that leads to nothing.
+                        // Someone else was faster, or it is a link that leads to nothing.
                         Ok(()) | Err(Errno::EXIST) => {}
                         Err(errno) => return Err(failed(errno)),
                     }
@@ -203,7 +203,7 @@ impl Workspace {
         let (root, place) = (self.real_root()?, real_path(dir)?);
         match place.strip_prefix(&root) {
             Ok(place) => Ok(place.to_owned()),
-            // Somebody moved it out of the workspace since it was opened.
+            // Someone moved it out of the workspace since it was opened.
             Err(_) => Err(path.fault("open the directory of", Errno::XDEV)),
         }
     }
@@ -227,7 +227,7 @@ impl Workspace {
         Err(ToolError::new(
             ErrorCode::PermissionDenied,
             format!(
-                "cannot open `{path}`: Toolcrib keeps its own data there, which is no tool's to read"
+                "cannot open `{path}`: Toolcrib stores its own data there, which tools may not read"
             ),
         ))
     }
@@ -255,7 +255,7 @@ impl Workspace {
             && (place.starts_with(own) || own.starts_with(place))
         {
             return Err(denied(
-                "Toolcrib keeps its own data there, which is no tool's to change".to_owned(),
+                "Toolcrib stores its own data there, which tools may not change".to_owned(),
             ));
         }
         let root = self.real_root()?;
@@ -274,7 +274,7 @@ impl Workspace {
             }
             // The cause names directories of the host.
             Err(error) => Err(denied(
-                "something in the workspace cannot be looked at, so it cannot be told whether this is protected"
+                "something in the workspace cannot be inspected, so it is not known whether this is protected"
                     .to_owned(),
             )
             .caused_by(error)),

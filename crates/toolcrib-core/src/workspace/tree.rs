@@ -41,7 +41,7 @@ impl Visit<'_> {
     }
 }
 
-/// What is visited.
+/// The entries to visit.
 #[derive(Clone, Copy)]
 pub(super) enum What {
     /// Anything but a directory.
@@ -66,9 +66,9 @@ pub(super) enum Why {
     MountPoint,
     /// A repository is here, which is protected.
     Repository,
-    /// Whoever wanted the walk does not any more.
+    /// The walk is no longer wanted.
     Cancelled,
-    /// Whoever wanted the walk has seen enough.
+    /// The visitor has seen enough.
     Enough,
 }
 
@@ -112,7 +112,7 @@ struct Level {
     /// Closed while the walk is far below.
     fd: Option<OwnedFd>,
     device_and_inode: (u64, u64),
-    /// What is still to be visited, last one first.
+    /// Entries still to visit, last one first.
     left: Vec<(CString, FileType)>,
 }
 
@@ -169,7 +169,7 @@ impl Walk<'_> {
             let again = openat(fd, c"..", OPEN_DIR, Mode::empty())?;
             let stat = fstat(&again)?;
             if (stat.st_dev, stat.st_ino) != above.device_and_inode {
-                // Somebody moved what we are in.
+                // Someone moved what we are in.
                 return Err(Why::Errno(Errno::AGAIN));
             }
             above.fd = Some(again);
@@ -200,7 +200,7 @@ impl Walk<'_> {
         self.path.truncate(length.saturating_sub(1));
     }
 
-    /// What is in a directory, last one first.
+    /// The contents of a directory, last one first.
     fn names(&mut self, dir: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
         let mut names = Vec::new();
         let mut entries = RawDir::new(dir, self.buffer.spare_capacity_mut());
@@ -232,7 +232,7 @@ fn here<'a>(levels: &'a [Level], top: BorrowedFd<'a>) -> BorrowedFd<'a> {
     open.map_or(top, AsFd::as_fd)
 }
 
-/// Which mount something open is in: its number where the kernel tells, else the device.
+/// Which mount something open is in: its number where the kernel reports it, else the device.
 pub(super) fn mount_of(fd: impl AsFd) -> Result<(u64, Option<u64>), Errno> {
     match statx(&fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID) {
         Ok(stat) => Ok(mount_in(&stat)),

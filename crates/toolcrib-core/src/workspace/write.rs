@@ -1,10 +1,10 @@
 //! Writing files whole: [`Workspace::write_file`].
 //!
-//! The content goes into a new file beside the old one, to the disk, and then gets its name. So
-//! whoever reads sees the old content or the new one, a killed writer leaves one or the other, and
+//! The content goes into a new file beside the old one, to the disk, and then gets its name. So a reader sees the old content or the new
+//! one, a killed writer leaves one or the other, and
 //! another name of the old file (a hard link, perhaps outside of the workspace) keeps its content.
 //!
-//! What is kept of a replaced file: its mode without the set-uid, set-gid and sticky bits, its
+//! A replaced file keeps its mode without the set-uid, set-gid and sticky bits, its
 //! access control list and its `user.` attributes; its group, and as root its owner. Other attributes (security
 //! labels, capabilities) are those of a new file.
 
@@ -55,7 +55,7 @@ impl Workspace {
         let old = spot
             .old_file()
             .map_err(|error| not_replaceable(path, error))?;
-        // Whether a new file may be made is for whoever makes it.
+        // The caller decides whether a new file may be made.
         if old.is_some() {
             self.check_may_write(&spot, path)?;
         }
@@ -85,7 +85,7 @@ impl Workspace {
         }
         let failed = |errno| path.fault("write", errno);
         sweep(&spot.dir);
-        let temp = Temp::write(&spot.dir, bytes, old.as_ref()).map_err(failed)?;
+        let temp = Temp::write(&spot.dir, bytes, old.as_ref(), None).map_err(failed)?;
         match replaces {
             Replaces::Nothing => {
                 temp.name_new(&spot).map_err(|errno| match errno {
@@ -111,7 +111,7 @@ impl Workspace {
     }
 }
 
-/// Somebody approved something else than what is there now.
+/// Someone approved something else than what is there now.
 pub(super) fn changed(path: &WorkspacePath) -> ToolError {
     let message = format!("`{path}` changed since it was approved; call again");
     ToolError::new(ErrorCode::Conflict, message)
@@ -134,18 +134,23 @@ pub(super) fn not_replaceable(path: &WorkspacePath, error: NotReplaceable) -> To
 }
 
 /// A new file without its name yet; removed when dropped unless it got it.
-struct Temp<'a> {
+pub(super) struct Temp<'a> {
     dir: &'a OwnedFd,
-    name: String,
+    pub(super) name: String,
     is_named: bool,
 }
 
 impl<'a> Temp<'a> {
     /// Writes a file that is on the disk when this returns.
-    fn write(dir: &'a OwnedFd, bytes: &[u8], old: Option<&Old>) -> Result<Self, Errno> {
+    pub(super) fn write(
+        dir: &'a OwnedFd,
+        bytes: &[u8],
+        old: Option<&Old>,
+        executable: Option<bool>,
+    ) -> Result<Self, Errno> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        // Nobody else reads what may have been closed to them until its mode is right.
+        // No one else reads what may have been closed to them until its mode is right.
         let mode = Mode::from_raw_mode(if old.is_some() { 0o600 } else { 0o666 });
         let name = temp_name();
         let mut file = File::from(openat(dir, &name, flags, mode)?);
@@ -158,12 +163,21 @@ impl<'a> Temp<'a> {
         if let Some(old) = old {
             keep_attributes(&file, old)?;
         }
+        if let Some(executable) = executable {
+            let mode = file.metadata().map_err(|error| number(&error))?.mode() & 0o777;
+            // Those who may read it may run it.
+            let mode = match executable {
+                true => mode | ((mode & 0o444) >> 2),
+                false => mode & !0o111,
+            };
+            fchmod(&file, Mode::from_raw_mode(mode))?;
+        }
         file.sync_all().map_err(|error| number(&error))?;
         Ok(temp)
     }
 
     /// Gives the file its name, which must be free.
-    fn name_new(mut self, spot: &Spot) -> Result<(), Errno> {
+    pub(super) fn name_new(mut self, spot: &Spot) -> Result<(), Errno> {
         let (dir, to) = (self.dir, &spot.name);
         match renameat_with(dir, &self.name, dir, to, RenameFlags::NOREPLACE) {
             Ok(()) => {
@@ -179,10 +193,15 @@ impl<'a> Temp<'a> {
     }
 
     /// Gives the file its name, whatever else has it.
-    fn name_over(mut self, spot: &Spot) -> Result<(), Errno> {
+    pub(super) fn name_over(mut self, spot: &Spot) -> Result<(), Errno> {
         renameat(self.dir, &self.name, self.dir, &spot.name)?;
         self.is_named = true;
         Ok(())
+    }
+
+    /// Leaves what has the temporary name alone: another file has it by now.
+    pub(super) fn keep(mut self) {
+        self.is_named = true;
     }
 }
 
@@ -248,7 +267,7 @@ const TEMP: (&str, &str) = (".toolcrib-", ".tmp");
 const STALE: Duration = Duration::from_secs(24 * 3600);
 
 /// A new name for a file that has none yet: hidden, and telling when it was made.
-fn temp_name() -> String {
+pub(super) fn temp_name() -> String {
     format!("{}{}{}", TEMP.0, Uuid::now_v7().simple(), TEMP.1)
 }
 
@@ -262,7 +281,7 @@ fn temp_made(name: &str) -> Option<SystemTime> {
 
 /// Removes what writers that were killed left in a directory. Only its first names are looked at,
 /// so that this costs the same in a large one; whatever goes wrong, the next writer tries again.
-fn sweep(dir: impl AsFd) {
+pub(super) fn sweep(dir: impl AsFd) {
     let Ok(dir) = openat(dir, c".", OPEN_DIR, Mode::empty()) else {
         return;
     };

@@ -85,7 +85,7 @@ impl ApprovalMemory for ApprovedFiles {
     }
 }
 
-/// What is remembered. A file that cannot be read is as good as none: it is written again with the next approval.
+/// The remembered approvals. A file that cannot be read is as good as none: it is written again with the next approval.
 fn read(dir: &DurableDir) -> Remembered {
     let bytes = dir.read(FILE, MAX_BYTES).ok().flatten();
     let read = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -97,7 +97,7 @@ fn key(workspace: &str, path: &str) -> String {
     digest[..32].to_owned()
 }
 
-/// What is compared: where links lead, and the content.
+/// The compared parts: where links lead, and the content.
 fn content(file: &BoundFile) -> String {
     let part = |part: &Option<String>| part.clone().unwrap_or_default();
     Digester::default()

@@ -55,7 +55,7 @@ pub struct GrantList {
 /// Why a grant cannot be made or found.
 #[derive(Debug, thiserror::Error)]
 pub enum GrantError {
-    /// Nobody can grant that.
+    /// No one can grant that.
     #[error(transparent)]
     Refused(#[from] GrantRefusal),
     /// There is no such grant.
@@ -302,7 +302,7 @@ fn bury(dir: &DurableDir, lock: &DirLock, name: &str) -> Result<(), StorageError
     Ok(())
 }
 
-/// What is left of the grant in this file.
+/// The rest of the grant in this file.
 fn over_name(name: &str) -> String {
     format!("{}.over", name.trim_end_matches(".json"))
 }
@@ -328,7 +328,7 @@ fn file_name(id: &str) -> Result<String, StorageError> {
         Ok(uuid) => Ok(format!("{}.json", uuid.hyphenated())),
         Err(_) => Err(StorageError::Name {
             name: id.to_owned(),
-            why: "it is no id of a grant",
+            why: "it is not the id of a grant",
         }),
     }
 }

@@ -81,7 +81,7 @@ impl Endpoint {
         })
     }
 
-    /// Where a provider is, unless somebody says otherwise.
+    /// Where a provider is, unless someone says otherwise.
     pub fn default_url(format: ReplyFormat) -> &'static str {
         match format {
             ReplyFormat::OpenAi | ReplyFormat::OpenAiResponses => "https://api.openai.com/v1",

@@ -10,7 +10,7 @@ use crate::model::json::read_strict;
 /// The longest line: one event is a few words, or one call's arguments at most.
 const MAX_LINE: usize = 8 * 1024 * 1024;
 
-/// How documents are told apart.
+/// How documents are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// `text/event-stream`: the data of each event.
@@ -76,7 +76,7 @@ impl Frames {
         Ok(found)
     }
 
-    /// What is left at the end. An event without its empty line counts: servers that forget it are many.
+    /// The rest at the end. An event without its empty line counts: servers that forget it are many.
     pub(super) fn finish(mut self) -> Vec<Frame> {
         let mut found = Vec::new();
         let line = std::mem::take(&mut self.line);

@@ -16,11 +16,11 @@
 //! [`answer_with`]; the network is [`Egress`], and the URL that the
 //! user names is itself the permission for its host, and for nothing else.
 
-mod ask;
 mod endpoint;
 mod frames;
+mod key_mask;
 mod merge;
-mod said;
+mod model_request;
 mod transcript;
 
 use std::sync::Arc;
@@ -39,8 +39,8 @@ use crate::wire::{
     DefinitionOptions, Definitions, ReplyFormat, definitions, error_text, read_reply, write_results,
 };
 
-pub use ask::ChatError;
 pub use endpoint::{Endpoint, EndpointError};
+pub use model_request::ChatError;
 pub use transcript::{Transcript, TranscriptError, Turns};
 
 /// How many times the model is asked for one prompt, unless said otherwise.
@@ -49,7 +49,7 @@ pub const MAX_STEPS: usize = 20;
 /// How a chat goes.
 #[derive(Debug, Clone)]
 pub struct ChatOptions {
-    /// What the model is told before everything else.
+    /// The system prompt.
     pub system: Option<String>,
     /// How many times the model is asked for one prompt, at most.
     pub max_steps: usize,
@@ -194,7 +194,7 @@ impl Chat {
         self
     }
 
-    /// Goes on with the messages of an earlier conversation with the same provider. Calls that nobody answered, because that
+    /// Goes on with the messages of an earlier conversation with the same provider. Calls that no one answered, because that
     /// conversation broke off, are answered as not made.
     #[must_use]
     pub fn resume(mut self, messages: Vec<Value>) -> Self {

@@ -41,8 +41,8 @@ pub enum TranscriptError {
         /// Why.
         cause: io::Error,
     },
-    /// It is no transcript.
-    #[error("`{}` is no transcript of a chat: {why}", .path.display())]
+    /// It is not a transcript.
+    #[error("`{}` is not a chat transcript: {why}", .path.display())]
     Strange {
         /// The file.
         path: PathBuf,
@@ -172,7 +172,7 @@ pub struct Turns {
     pub model: String,
     /// Where it was.
     pub base_url: Option<String>,
-    /// What the model was told before everything else.
+    /// The system prompt.
     pub system: Option<String>,
     /// The messages.
     pub messages: Vec<Value>,

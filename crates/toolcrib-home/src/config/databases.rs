@@ -1,5 +1,5 @@
-//! The tables `[databases.NAME]`. Like those of upstream servers they are no settings with one value each, and a project's file may not have them: it would
-//! send a secret of the user to a server of its own.
+//! The tables `[databases.NAME]`. Like those of upstream servers they are not settings with one value each, and a project's file may not
+//! have them: it would send a secret of the user to its own server.
 
 use super::{ConfigError, Origin};
 use crate::builtin::DatabaseSettings;

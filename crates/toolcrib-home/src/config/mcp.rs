@@ -11,7 +11,7 @@ pub struct McpSettings {
     pub token_budget: Option<u64>,
     /// `mcp.pinned`: references of tools that stay listed.
     pub pinned: Vec<String>,
-    /// `mcp.approvalWaitMs`: how long a call waits for a person before its client is told what it waits for.
+    /// `mcp.approvalWaitMs`: how long a call waits for a person before its client gets an answer that says so.
     pub approval_wait: Duration,
     /// `mcp.elicitation`: whether clients that offer it are asked.
     pub elicitation: bool,

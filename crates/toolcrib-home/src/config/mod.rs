@@ -1,8 +1,10 @@
 //! Settings: where they come from, which one wins, and what they say.
 
+mod chat;
 mod databases;
+mod edit;
+mod locations;
 mod mcp;
-mod places;
 mod rules;
 mod server;
 mod settings;
@@ -19,13 +21,17 @@ use rustix::fs::{Mode, OFlags};
 use serde::Serialize;
 use serde_json::Value;
 
+pub use chat::ChatSettings;
 use databases::DATABASES;
+pub use edit::{Change, Changed, change_home, change_text, check_text, replace_home};
+pub use locations::{NoHome, NoWorkspace, Surroundings};
 pub use mcp::McpSettings;
-pub use places::{NoHome, NoWorkspace, Surroundings};
 pub use rules::load_rules;
 pub use server::{AccessLog, Certificate, ServerSettings, TelemetrySettings};
 use upstreams::UPSTREAMS;
-pub use upstreams::{Replace, read_upstreams, remove_upstream, write_upstream};
+pub use upstreams::{
+    Replace, read_upstreams, remove_upstream, set_upstream_approval, write_upstream,
+};
 
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
@@ -47,11 +53,11 @@ const PROJECT_FILE: &str = ".toolcrib/config.toml";
 /// The largest configuration file that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Where a value comes from; what stands later wins.
+/// Where a value comes from; what is later wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
-    /// Nobody set it.
+    /// No one set it.
     Default,
     /// `config.toml` in the home.
     Home,
@@ -108,10 +114,10 @@ pub enum ConfigError {
     Value {
         /// The file and key, or the variable.
         place: String,
-        /// What is wrong and what to write.
+        /// The problem and what to write.
         problem: String,
     },
-    /// The rules are wrong. Nothing runs without the rules that somebody wrote.
+    /// The rules are wrong. Nothing runs without the rules that someone wrote.
     #[error(transparent)]
     Rules(#[from] RulesError),
 }
@@ -137,7 +143,7 @@ impl Config {
         let shown = file.display().to_string();
         match open_regular(&file).and_then(read_capped) {
             Ok(text) => config.read_text(&text, &shown, Origin::Home)?,
-            // Where the home is a file, there is no configuration; whoever writes to it will say so.
+            // Where the home is a file, there is no configuration; the first write reports that.
             Err(error)
                 if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
             Err(source) => {
@@ -218,7 +224,7 @@ impl Config {
         origin: Origin,
     ) -> Result<(), ConfigError> {
         for (name, value) in table {
-            // Rules are no settings: see `load_rules`.
+            // Rules are not settings: see `load_rules`.
             if prefix.is_empty() && name == "rules" {
                 continue;
             }
@@ -248,7 +254,7 @@ impl Config {
                 Origin::Project => {
                     self.1.extend(setting.in_vain(current, &value).map(|host| {
                         format!(
-                            "{file}: `{key}` names `{host}`, which config.toml of the home does not: a project cannot add hosts, only leave some out"
+                            "{file}: `{key}` names `{host}`, which your own config.toml (`toolcrib config path`) does not: a project cannot add hosts, only leave some out"
                         )
                     }));
                     setting
@@ -402,6 +408,11 @@ impl Config {
         }
     }
 
+    /// `limits.cpuSeconds`.
+    pub fn cpu_time(&self) -> Option<Duration> {
+        self.number("limits.cpuSeconds").map(Duration::from_secs)
+    }
+
     /// `sandbox.memoryMb`, in bytes.
     pub fn sandbox_memory(&self) -> Option<u64> {
         self.number("sandbox.memoryMb").map(|mb| mb * MB)
@@ -434,7 +445,7 @@ impl Config {
         self.words("disabledRules")
     }
 
-    /// The limits of calls that somebody set; a default does not limit a tool that sets its own.
+    /// The limits of calls that someone set; a default does not limit a tool that sets its own.
     pub fn limits(&self) -> LimitsPatch {
         let set = |key: &str| {
             self.number(key)
@@ -485,6 +496,11 @@ impl Config {
                 .map_or(defaults.keep, |hours| Duration::from_secs(hours * 3600)),
             clock: defaults.clock,
         }
+    }
+
+    /// `approvals.respondAfterMs`.
+    pub fn respond_after(&self) -> Duration {
+        Duration::from_millis(self.number("approvals.respondAfterMs").unwrap_or(45_000))
     }
 
     /// `calls.keepOutcomesHours`.

@@ -2,7 +2,7 @@
 //!
 //! `[[rules]]` in `config.toml` and in `rules/*.toml`, of the home first and of the workspace's `.toolcrib` then. A project's
 //! rules may only ask and deny. Whatever is wrong with any of them stops everything: with a rule missing, calls would run that
-//! somebody meant to stop.
+//! someone meant to stop.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -68,7 +68,7 @@ impl Loading {
     fn home(&mut self, home: &Path) {
         let config = home.join("config.toml");
         let read = |path: &Path| open_regular(path).and_then(read_capped);
-        // What else is wrong with the settings is said by whoever reads them.
+        // Other problems of the settings are reported where they are read.
         if let Ok(text) = read(&config)
             && let Ok(table) = text.parse::<toml::Table>()
         {

@@ -1,7 +1,7 @@
 //! The settings of the server: `server.*` and `telemetry.*`, read into types.
 //!
 //! Single values are checked where they are read, like all settings; what several of them say together is checked by
-//! [`Config::server`], for whoever starts a server.
+//! [`Config::server`], for the start of a server.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -171,7 +171,9 @@ pub(super) fn listen_address(text: &str) -> Result<SocketAddr, String> {
 pub(super) fn own_host(word: &str) -> Result<String, String> {
     let problem = |why: &str| {
         let word = text::shorten(word, 80);
-        format!("`{word}` is no host: {why}; write `crib.example.com` or `crib.example.com:8443`")
+        format!(
+            "`{word}` is not a host: {why}; write `crib.example.com` or `crib.example.com:8443`"
+        )
     };
     if word.contains("://") {
         return Err(problem("it has a scheme"));
@@ -187,7 +189,7 @@ pub(super) fn origin(word: &str) -> Result<String, String> {
     let problem = |why: &str| {
         let word = text::shorten(word, 80);
         format!(
-            "`{word}` is no origin: {why}; write `https://app.example.com` or `http://localhost:3000`"
+            "`{word}` is not an origin: {why}; write `https://app.example.com` or `http://localhost:3000`"
         )
     };
     let Some((scheme, host)) = word.split_once("://") else {
@@ -337,7 +339,7 @@ mod tests {
                 "more than a host",
             ),
             ("origins = ['https://*.example.com']", "patterns"),
-            ("origins = ['https://']", "is no origin"),
+            ("origins = ['https://']", "is not an origin"),
             ("origins = ['https://a:99999']", "its port is none"),
             ("origins = ['1://a']", "its scheme is neither"),
             ("origins = ['app://a']", "its scheme is neither"),
@@ -347,8 +349,8 @@ mod tests {
             ("hosts = ['a b']", "more than a host"),
             ("hosts = ['a:0']", "its port is none"),
             ("hosts = ['a:080']", "its port is none"),
-            ("hosts = ['']", "is no host"),
-            ("hosts = [':80']", "is no host"),
+            ("hosts = ['']", "is not a host"),
+            ("hosts = [':80']", "is not a host"),
             ("hosts = ['*']", "patterns"),
             ("hosts = ['127.1']", "clients send it as `127.0.0.1`"),
             ("hosts = ['bücher.example']", "xn--"),

@@ -18,7 +18,7 @@ pub struct Setting {
     pub key: &'static str,
     /// What values it takes.
     pub kind: Kind,
-    /// Its value when nobody sets it.
+    /// Its value when no one sets it.
     pub default: Value,
     /// What a project's own file may do to it.
     pub project: ProjectMay,
@@ -121,7 +121,7 @@ impl Kind {
         })
     }
 
-    fn is_list(self) -> bool {
+    pub(super) fn is_list(self) -> bool {
         match self {
             Kind::Words | Kind::Hosts | Kind::HostNames | Kind::OwnHosts | Kind::Origins => true,
             Kind::Integer { .. }
@@ -167,6 +167,37 @@ impl Setting {
             None => Value::Null,
         };
         Some(setting)
+    }
+
+    /// What it holds, for people.
+    pub fn kind_in_words(&self) -> String {
+        match self.kind {
+            Kind::Integer { min, max } => format!("whole number, {min} to {max}"),
+            Kind::Path => "path".to_owned(),
+            Kind::Words => "list of words".to_owned(),
+            Kind::Choice(words) => text::or_list(words),
+            Kind::Hosts => "list of hosts".to_owned(),
+            Kind::HostNames => "list of names".to_owned(),
+            Kind::Proxy | Kind::Url => "address".to_owned(),
+            Kind::Secret => "name of a secret".to_owned(),
+            Kind::Switch => "true or false".to_owned(),
+            Kind::Listen => "address and port".to_owned(),
+            Kind::OwnHosts => "list of hosts".to_owned(),
+            Kind::Origins => "list of origins".to_owned(),
+            Kind::Name => "name".to_owned(),
+            Kind::Line => "text".to_owned(),
+        }
+    }
+
+    /// What a project's own file may do to it, for people.
+    pub fn project_in_words(&self) -> &'static str {
+        match self.project {
+            ProjectMay::NotSet => "not set it",
+            ProjectMay::Lower => "lower it",
+            ProjectMay::Tighten => "make it stricter",
+            ProjectMay::Extend => "add to it",
+            ProjectMay::Narrow | ProjectMay::Keep => "take from it",
+        }
     }
 
     /// Finds a setting by its key.
@@ -313,7 +344,7 @@ impl Setting {
                 };
                 let strictness =
                     |value: &Value| words.iter().position(|word| value.as_str() == Some(word));
-                // What is unset is as strict as can be had, so that only the strictest word is sure to be no looser.
+                // An unset value is as strict as possible, so only the strictest word is sure not to loosen it.
                 let current_is = strictness(current).unwrap_or(words.len() - 1);
                 Ok(if strictness(&wanted) >= Some(current_is) {
                     wanted
@@ -390,33 +421,12 @@ fn is_line(line: &str) -> bool {
 pub fn reference() -> String {
     let mut page = String::from(include_str!("reference.md"));
     for setting in SETTINGS.iter() {
-        let kind = match setting.kind {
-            Kind::Integer { min, max } => format!("whole number, {min} to {max}"),
-            Kind::Path => "path".to_owned(),
-            Kind::Words => "list of words".to_owned(),
-            Kind::Choice(words) => text::or_list(words),
-            Kind::Hosts => "list of hosts".to_owned(),
-            Kind::HostNames => "list of names".to_owned(),
-            Kind::Proxy | Kind::Url => "address".to_owned(),
-            Kind::Secret => "name of a secret".to_owned(),
-            Kind::Switch => "true or false".to_owned(),
-            Kind::Listen => "address and port".to_owned(),
-            Kind::OwnHosts => "list of hosts".to_owned(),
-            Kind::Origins => "list of origins".to_owned(),
-            Kind::Name => "name".to_owned(),
-            Kind::Line => "text".to_owned(),
-        };
+        let kind = setting.kind_in_words();
         let default = match &setting.default {
             Value::Null => "unset".to_owned(),
             value => format!("`{value}`"),
         };
-        let project = match setting.project {
-            ProjectMay::NotSet => "not set it",
-            ProjectMay::Lower => "lower it",
-            ProjectMay::Tighten => "make it stricter",
-            ProjectMay::Extend => "add to it",
-            ProjectMay::Narrow | ProjectMay::Keep => "take from it",
-        };
+        let project = setting.project_in_words();
         page.push_str(&format!(
             "| `{}` | {kind} | {default} | `{}` | {project} | {} |\n",
             setting.key,

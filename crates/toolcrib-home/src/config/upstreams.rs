@@ -1,24 +1,21 @@
-//! The tables `[upstreams.NAME]`: reading them, and changing one in somebody's config.toml without touching the rest.
+//! The tables `[upstreams.NAME]`: reading them, and changing one in someone's config.toml without touching the rest.
 //!
-//! They are no settings with one value each, so they are not in the table of settings. A project's file may not have them: it would run
-//! programs on the machine of whoever cloned it.
+//! They are not settings with one value each, so they are not in the table of settings. A project's file may not have them: it would run
+//! programs on the machine of a user who cloned it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::{Map, Value};
 use toml_edit::{DocumentMut, Item, Table};
 
-use super::{Config, ConfigError, MAX_BYTES, Origin, open_regular, read_capped};
+use super::edit::{FILE, edit_home, parsed, wrong};
+use super::{Config, ConfigError, Origin, open_regular, read_capped};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
-use crate::storage::DurableDir;
 use crate::upstream::{self, UpstreamSettings, UpstreamTable};
 
 /// The key of the tables.
 pub(super) const UPSTREAMS: &str = "upstreams";
-
-/// The file of the home that has them.
-const FILE: &str = "config.toml";
 
 /// The part of docs/config.md about them.
 pub(super) const REFERENCE: &str = include_str!("upstreams.md");
@@ -127,38 +124,67 @@ pub fn remove_upstream(home: &Path, name: &Slug) -> Result<bool, ToolError> {
     })
 }
 
+/// Sets what calls of some tools of an upstream server need (`allow`, `ask` or `deny`), and nothing else of the table. Whether there is such a table.
+pub fn set_upstream_approval(
+    home: &Path,
+    name: &Slug,
+    tools: &[String],
+    approval: &str,
+) -> Result<bool, ToolError> {
+    let mut is_there = false;
+    edit(home, |document| {
+        let all = document
+            .get_mut(UPSTREAMS)
+            .and_then(Item::as_table_like_mut);
+        let table = all.and_then(|all| all.get_mut(name.as_str())?.as_table_like_mut());
+        let Some(table) = table else {
+            return Ok(false);
+        };
+        is_there = true;
+        let policies = table.entry("tools").or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        let Some(policies) = policies.as_table_like_mut() else {
+            return Err(wrong(&format!("`{UPSTREAMS}.{name}.tools` is not a table")));
+        };
+        for tool in tools {
+            // Names of tools may have dots.
+            let policy = policies
+                .entry(tool)
+                .or_insert_with(|| Item::Table(Table::new()));
+            let Some(policy) = policy.as_table_like_mut() else {
+                return Err(wrong(&format!(
+                    "`{UPSTREAMS}.{name}.tools.{tool}` is not a table"
+                )));
+            };
+            match policy.get_mut("approval") {
+                Some(Item::Value(old)) => {
+                    let decor = old.decor().clone();
+                    *old = approval.into();
+                    *old.decor_mut() = decor;
+                }
+                _ => {
+                    policy.insert("approval", Item::Value(approval.into()));
+                }
+            }
+        }
+        Ok(true)
+    })?;
+    Ok(is_there)
+}
+
 /// Edits the file under the lock of the home; it is written if `change` says so, and only if it can be read afterwards.
 fn edit(
     home: &Path,
     change: impl FnOnce(&mut DocumentMut) -> Result<bool, ToolError>,
 ) -> Result<bool, ToolError> {
-    let home_dir = DurableDir::create(home)?;
-    // Who keeps the file elsewhere keeps it there: a link is followed, not replaced.
-    let real = home
-        .join(FILE)
-        .canonicalize()
-        .unwrap_or_else(|_| home.join(FILE));
-    let (place, file) = split(&real);
-    let _all = home_dir.lock()?;
-    let elsewhere = match place == home.canonicalize().unwrap_or_else(|_| home.to_owned()) {
-        true => None,
-        false => Some(DurableDir::create(&place)?),
-    };
-    let elsewhere_lock = elsewhere.as_ref().map(DurableDir::lock).transpose()?;
-    let (dir, lock) = match (&elsewhere, &elsewhere_lock) {
-        (Some(dir), Some(lock)) => (dir, lock),
-        _ => (&home_dir, &_all),
-    };
-    let before = dir.read(&file, MAX_BYTES)?.unwrap_or_default();
-    let text = String::from_utf8(before).map_err(|_| wrong("config.toml is not text"))?;
-    let mut document: DocumentMut = text.parse().map_err(|error: toml_edit::TomlError| {
-        wrong(&format!(
-            "config.toml is not TOML: {}",
-            error.to_string().trim_end()
-        ))
-    })?;
-    let is_changed = change(&mut document)?;
-    if is_changed {
+    edit_home(home, |text| {
+        let mut document = parsed(text)?;
+        if !change(&mut document)? {
+            return Ok(None);
+        }
         let text = document.to_string();
         let read: toml::Table = text
             .parse()
@@ -166,23 +192,8 @@ fn edit(
         if let Some(value) = read.get(UPSTREAMS) {
             self::read(value, FILE, Origin::Home).map_err(|error| wrong(&error.to_string()))?;
         }
-        dir.write(lock, &file, text.as_bytes())?;
-    }
-    Ok(is_changed)
-}
-
-fn split(path: &Path) -> (PathBuf, String) {
-    let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-    let file = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    (directory, file)
-}
-
-fn wrong(message: &str) -> ToolError {
-    ToolError::new(ErrorCode::Usage, message)
+        Ok(Some(text))
+    })
 }
 
 /// A table of TOML: what is plain first, tables of tables after it.
@@ -209,7 +220,7 @@ fn table_of(fields: &Map<String, Value>) -> Table {
     table
 }
 
-fn toml_value(value: &Value) -> Option<toml_edit::Value> {
+pub(super) fn toml_value(value: &Value) -> Option<toml_edit::Value> {
     match value {
         Value::Null => None,
         Value::Bool(on) => Some((*on).into()),
@@ -265,6 +276,32 @@ mod tests {
         assert!(remove_upstream(home.path(), &name).unwrap());
         assert!(!remove_upstream(home.path(), &name).unwrap());
         assert_eq!(std::fs::read_to_string(&file).unwrap(), before);
+    }
+
+    #[test]
+    fn what_a_tool_needs_is_set_and_everything_else_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join(FILE);
+        let name = Slug::parse("files").unwrap();
+        let tools = ["a.b".to_owned(), "c".to_owned()];
+        let set = |approval: &str| set_upstream_approval(home.path(), &name, &tools, approval);
+        assert!(!set("allow").unwrap(), "there is no such server");
+        let text = "[upstreams.files] # mine\ncommand = 'npx' # why\n\n[upstreams.files.tools.c]\napproval = 'deny' # no\n";
+        std::fs::write(&file, text).unwrap();
+        assert!(set("allow").unwrap());
+        let new = std::fs::read_to_string(&file).unwrap();
+        for kept in [
+            "[upstreams.files] # mine\n",
+            "command = 'npx' # why\n",
+            "approval = \"allow\" # no\n",
+        ] {
+            assert!(new.contains(kept), "{new}");
+        }
+        let read = read_upstreams(home.path()).unwrap();
+        let written = read[&name].written();
+        assert_eq!(written["tools"]["a.b"]["approval"], "allow");
+        assert_eq!(written["tools"]["c"]["approval"], "allow");
+        assert!(set("sometimes").is_err());
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub struct BundleView {
     pub kind: BundleKind,
     /// How many tools it has, each version counted.
     pub tools: usize,
-    /// What is wrong with it, if something is.
+    /// Its problem, if there is one.
     pub problem: Option<String>,
     /// Its own file cannot be used. It is called what that file still says, or else by its id; its tools are off.
     pub is_damaged: bool,
@@ -68,7 +68,7 @@ impl Crib {
         &self.store
     }
 
-    /// What is wrong with the store: what cannot be read, files that are damaged, tools beyond the limit, bundles that could not be
+    /// Problems of the store: unreadable files, files that are damaged, tools beyond the limit, bundles that could not be
     /// reaped. For `toolcrib doctor`.
     pub fn store_problems(&self) -> Vec<String> {
         let mut problems = self.sources.stored().problems();
@@ -76,7 +76,7 @@ impl Crib {
         problems
     }
 
-    /// What is wrong with the store as a whole, for everybody who looks at what is in it: it cannot be read, or not be written.
+    /// Problems of the store as a whole, for everyone who lists its contents: it cannot be read, or not be written.
     pub fn store_warnings(&self) -> Vec<String> {
         let mut warnings = self.sources.stored().warnings();
         warnings.extend(not_a_lock(&self.home.join("bundles")).map(|what| {
@@ -116,7 +116,7 @@ impl Crib {
         Ok(put)
     }
 
-    /// The same, but for the switch of a bundle that is there: it stays as it is, whoever switches it at the same time.
+    /// Like the method above, but keeps the switch of an existing bundle, even if it is switched at the same time.
     pub fn put_bundle_as_switched(
         &self,
         id: BundleId,
@@ -150,7 +150,7 @@ impl Crib {
         self.resolve(&id.to_string(), Prefer::There)
     }
 
-    /// Switches a bundle of the store on that is still what somebody was shown: [`Store::whole`] gives both what to show and its digest.
+    /// Switches a bundle of the store on that is still what someone was shown: [`Store::whole`] gives both what to show and its digest.
     pub fn enable_as_shown(
         &self,
         id: BundleId,
@@ -186,7 +186,7 @@ impl Crib {
         self.checked(manifest).problems
     }
 
-    /// Adds one version of a tool to a bundle of the store, if its definition is in order.
+    /// Adds one version of a tool to a bundle of the store, if its definition is valid.
     pub fn put_tool(&self, manifest: ToolManifest) -> Result<Arc<StoredTool>, ToolError> {
         let manifest = self.to_store(&manifest)?;
         let stored = self.store.put_tool(manifest)?;
@@ -194,7 +194,7 @@ impl Crib {
         Ok(stored)
     }
 
-    /// Replaces a version that is as `digest` says, if its new definition is in order.
+    /// Replaces a version that is as `digest` says, if its new definition is valid.
     pub fn replace_tool(
         &self,
         manifest: ToolManifest,
@@ -234,7 +234,7 @@ impl Crib {
         command_of_record(&record.manifest().ok()?)
     }
 
-    /// Registers what was just written. The store knows its own writes, so that this is no search for them.
+    /// Registers what was just written. The store knows its own writes, so this does not search for them.
     pub(super) fn catch_up(&self) {
         self.sources.stored().register_known(&self.registry);
     }
@@ -275,10 +275,10 @@ impl Crib {
         let (slug, version) = (&manifest.slug, &manifest.version);
         let message = match names.as_slice() {
             [] => format!(
-                "`{bundle}/{slug}@{version}` cannot be saved: a token that a server gave stands in it"
+                "`{bundle}/{slug}@{version}` cannot be saved: it contains a token that a server issued"
             ),
             [first, ..] => format!(
-                "`{bundle}/{slug}@{version}` cannot be saved: the value of the secret {} stands in it; write `${{{first}}}` in its place",
+                "`{bundle}/{slug}@{version}` cannot be saved: it contains the value of the secret {}; write `${{{first}}}` in its place",
                 text::or_list(&names)
             ),
         };
@@ -468,7 +468,7 @@ impl Crib {
             .ok_or_else(|| bundle_not_found(reference, &views))
     }
 
-    /// Several bundles in the bin may have one slug; nobody knows which of them a slug means.
+    /// Several bundles in the bin may have one slug; no one knows which of them a slug means.
     fn refuse_several_binned(&self, reference: &str) -> Result<(), ToolError> {
         if BundleId::parse(reference).is_ok() {
             return Ok(());
@@ -644,7 +644,7 @@ fn bundle_not_found(reference: &str, views: &[BundleView]) -> ToolError {
             text::or_list(near)
         ),
     };
-    // One that nobody can name any more may be meant.
+    // One that no one can name any more may be meant.
     let is_nameless = |view: &&BundleView| {
         view.is_damaged && view.bundle.slug.as_str() == view.bundle.bundle_id.to_string()
     };

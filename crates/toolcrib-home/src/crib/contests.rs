@@ -1,4 +1,4 @@
-//! Who has a name that several tools want: [`Contest`], for whoever is asked whether tools may come.
+//! The owner of a name that several tools want: [`Contest`], for the person who is asked whether tools may be added.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -80,13 +80,13 @@ impl Crib {
         contests.collect()
     }
 
-    /// Who has a name now and is on: `bundle/slug@version`.
+    /// The enabled tool that has a name now: `bundle/slug@version`.
     pub fn name_holder(&self, name: &WireName) -> Option<String> {
         let holder = self.registry.holder(name.as_str())?;
         (!holder.is_off()).then(|| holder.head().reference())
     }
 
-    /// Who has each of the names of a bundle's tools now and is on, by name: `bundle/slug@version`.
+    /// The enabled tools that have the names of a bundle's tools now, by name: `bundle/slug@version`.
     pub fn holders(&self, bundle: BundleId) -> BTreeMap<WireName, String> {
         let tools = self.store.tools(bundle);
         let names = tools.iter().map(|tool| {

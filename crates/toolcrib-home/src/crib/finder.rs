@@ -1,9 +1,10 @@
 //! Search over all tools of a crib: an index that follows the registry.
 //!
-//! Every entry is in it, whoever has its name and whether it can run or not: each version of a tool is a row. It is made at the first search, since most
+//! Every entry is in it, even if it is shadowed or cannot run: each version of a tool is a row. It is made at the first search, since most
 //! programs never search, and from then on it hears of each change of the registry.
 
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -14,13 +15,14 @@ use super::Crib;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::registry::{Availability, Entry, Registry, Source};
+use crate::search::meant::{self, Reading, Wanted};
 use crate::search::{Class, Document, Index, Position};
 
-/// How many hits there are on a page when nobody says.
+/// How many hits there are on a page when no one says.
 const DEFAULT_LIMIT: usize = 50;
 /// How many hits there are on a page at most.
 const MAX_LIMIT: usize = 500;
-/// How often a search is done anew because tools changed meanwhile; then its answer is good enough.
+/// How often a search is repeated because tools changed in the meantime; then its answer is good enough.
 const MAX_TRIES: usize = 3;
 
 /// What to look for.
@@ -39,7 +41,7 @@ pub struct SearchRequest {
 }
 
 /// A tool that was found.
-pub struct Found {
+pub struct FoundTool {
     /// The tool.
     pub entry: Arc<Entry>,
     /// How well it matches.
@@ -50,7 +52,7 @@ pub struct Found {
 #[derive(Default)]
 pub struct SearchPage {
     /// The tools.
-    pub results: Vec<Found>,
+    pub results: Vec<FoundTool>,
     /// Where to go on; none if that was all.
     pub next_page_token: Option<String>,
 }
@@ -62,7 +64,57 @@ impl Crib {
     }
 }
 
+/// What a model or a person is looking for, in their own words.
+#[derive(Debug, Clone, Default)]
+pub struct MeantRequest {
+    /// The words.
+    pub query: String,
+    /// Only tools of these bundles, by slug or id; empty: of all.
+    pub bundles: Vec<String>,
+}
+
+impl Crib {
+    /// Finds the tools that some words may mean, the best first: any word counts, in any form. Tools that are off or cannot run are among
+    /// them.
+    pub fn meant(&self, request: &MeantRequest) -> Vec<Arc<Entry>> {
+        self.finder.meant(&self.registry, request)
+    }
+}
+
 impl Finder {
+    /// Finds the tools that some words may mean. What only the exact search finds comes last, such as the beginning of a name without its dashes.
+    pub(super) fn meant(&self, registry: &Registry, request: &MeantRequest) -> Vec<Arc<Entry>> {
+        registry.follow();
+        let followed = self.followed(registry);
+        let mut readings = followed.readings(&request.bundles);
+        // Of tools that fit equally well, one that a call by its name reaches comes before those behind it.
+        readings.sort_by_cached_key(|(entry, _)| {
+            let is_behind = registry.shadower(entry).is_some();
+            (entry.head().name.clone(), is_behind)
+        });
+        let texts: Vec<&Reading> = readings.iter().map(|(_, reading)| &**reading).collect();
+        let ranked = meant::rank(&Wanted::of(&request.query), &texts);
+        let mut found: Vec<Arc<Entry>> = ranked
+            .into_iter()
+            .map(|(index, _)| Arc::clone(&readings[index].0))
+            .collect();
+        let exact = SearchRequest {
+            query: request.query.clone(),
+            include_disabled: true,
+            bundles: request.bundles.clone(),
+            ..SearchRequest::default()
+        };
+        for hit in followed.search(&exact, None, MAX_LIMIT).results {
+            if !found
+                .iter()
+                .any(|entry| entry.number() == hit.entry.number())
+            {
+                found.push(hit.entry);
+            }
+        }
+        found
+    }
+
     /// Looks for tools of a registry, always the same one.
     pub(super) fn search(
         &self,
@@ -111,7 +163,7 @@ fn position(token: &str, query: &str) -> Result<Position, ToolError> {
 /// How many tools one search makes at most to learn whether they can run. What it has not made then, it takes by what is known of it.
 const MAX_MADE: usize = 200;
 
-/// Whether a tool can run. What is cheap to know comes first: the last question may have to make the tool, of which `made` counts.
+/// Whether a tool can run. Cheap questions come first: the last question may have to make the tool, of which `made` counts.
 fn can_run(entry: &Entry, made: &Cell<usize>) -> bool {
     if entry.is_off() || entry.availability_at_a_glance() != Availability::Ready {
         return false;
@@ -137,7 +189,7 @@ fn is_of(entry: &Entry, bundles: &[String]) -> bool {
         .any(|wanted| wanted == bundle || id.as_ref() == Some(wanted))
 }
 
-/// The index of a crib, once somebody has searched.
+/// The index of a crib, once someone has searched.
 #[derive(Default)]
 pub(super) struct Finder {
     followed: OnceLock<Arc<Followed>>,
@@ -150,6 +202,8 @@ struct Followed {
     index: Index,
     /// The entries by their numbers, which are the ids of the index.
     entries: ArcSwap<HashTrieMapSync<u64, Arc<Entry>>>,
+    /// Tools as `meant` reads them, by their numbers; read at the first such search.
+    readings: Mutex<HashMap<u64, Arc<Reading>>>,
     /// Twice the number of changes, and one more during a change.
     changes: AtomicU64,
 }
@@ -167,11 +221,34 @@ impl Finder {
         }
         self.followed
             .get()
-            .expect("whoever held the lock has set it")
+            .expect("the holder of the lock has set it")
     }
 }
 
 impl Followed {
+    /// The tools that may be found, in the order of their names, each as it is read for `meant`.
+    fn readings(&self, bundles: &[String]) -> Vec<(Arc<Entry>, Arc<Reading>)> {
+        let entries = self.entries.load_full();
+        let mut known = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|number, _| entries.contains_key(number));
+        let listed = entries
+            .values()
+            .filter(|entry| entry.is_listed() && is_of(entry, bundles));
+        let mut readings: Vec<(Arc<Entry>, Arc<Reading>)> = listed
+            .map(|entry| {
+                let reading = known
+                    .entry(entry.number())
+                    .or_insert_with(|| Arc::new(Reading::of(&document(entry))));
+                (Arc::clone(entry), Arc::clone(reading))
+            })
+            .collect();
+        readings.sort_by(|(a, _), (b, _)| {
+            let key = |entry: &Arc<Entry>| (entry.head().name.clone(), tie(entry));
+            key(a).cmp(&key(b))
+        });
+        readings
+    }
+
     fn search(
         &self,
         request: &SearchRequest,
@@ -190,7 +267,7 @@ impl Followed {
         };
         let page = self.index.search(&request.query, after, limit, is_wanted);
         let found = page.hits.iter().filter_map(|hit| {
-            Some(Found {
+            Some(FoundTool {
                 entry: Arc::clone(entries.get(&hit.id)?),
                 class: hit.class,
             })
@@ -236,7 +313,7 @@ fn document(entry: &Entry) -> Document {
     }
 }
 
-/// What tells an entry from others of its slug, in each process: its bundle and version, then where it comes from, and from which file.
+/// Distinguishes an entry from others of its slug, in each process: its bundle and version, then where it comes from, and from which file.
 pub(super) fn tie(entry: &Entry) -> String {
     let (spec, source) = (entry.spec(), entry.source());
     let mut tie = format!("{}@{}\0{}", spec.bundle, spec.version, source.as_str());

@@ -1,4 +1,4 @@
-//! What is held, as questions of the approvals queue: one for each run that planted something.
+//! Held files, as questions of the approvals queue: one for each run that planted something.
 //!
 //! These questions are not stored. They are made from the held items each time someone looks.
 

@@ -42,7 +42,7 @@ use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogRea
 use crate::record::replay;
 use crate::record::usage::{Usage, UsageLog};
 use crate::registry::{Entry, RegisterError, Registry, Source};
-use crate::rules::RuleSet;
+use crate::rules::{RuleOrigin, RuleSet};
 use crate::sandbox::{Command, Level, Policy};
 use crate::secret::SecretStore;
 use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, UpstreamTools, Workshop};
@@ -55,7 +55,7 @@ use crate::workspace::{Workspace, WorkspaceError};
 pub use bundles::{BundleKind, BundleView};
 pub use contests::{Candidate, Contest};
 pub use discovery::{Discovery, Offer, OfferBounds, tools_reference};
-pub use finder::{Found, SearchPage, SearchRequest};
+pub use finder::{FoundTool, MeantRequest, SearchPage, SearchRequest};
 pub use listing::{BundlePage, BundleQuery, DEFAULT_PAGE, MAX_PAGE, ToolPage, ToolQuery};
 pub use shown::{
     Arrival, BundleRow, ChangeShown, ChangedField, CheckedText, ComparedShown, ComparedTool,
@@ -77,7 +77,7 @@ const STATE: &str = "state";
 const GRANTS: &str = "grants";
 /// The directory of the home that holds secrets.
 const SECRETS: &str = "secrets";
-/// The file of the home that holds the token of whoever runs a server on it, and the variable that gives another one.
+/// The file of the home that holds the operator's token of a server on it, and the variable that gives another one.
 const OPERATOR_TOKEN: &str = "token";
 const TOKEN_VARIABLE: &str = "TOOLCRIB_TOKEN";
 
@@ -94,16 +94,16 @@ pub struct CribOptions {
     authorizer: Option<Arc<dyn Authorizer>>,
 }
 
-/// Who decides what needs approval.
+/// The approver of calls that need approval.
 pub enum Approvals {
     /// This approver.
     Ask(Arc<dyn Approver>),
-    /// Nobody can be asked, for this reason; calls run by approvals that are in the crib's own queue already.
+    /// No one can be asked, for this reason; calls run by approvals that are in the crib's own queue already.
     Given {
-        /// Why nobody can be asked.
+        /// Why no one can be asked.
         why: String,
     },
-    /// Whoever answers in the crib's own queue, from this process or another.
+    /// An answer in the crib's own queue, from this process or another.
     Queue {
         /// How long calls wait, if not as the settings say.
         wait: Option<Duration>,
@@ -111,7 +111,7 @@ pub enum Approvals {
 }
 
 impl Default for Approvals {
-    /// Nobody can be asked.
+    /// No one can be asked.
     fn default() -> Self {
         Approvals::Ask(Arc::new(DenyAll::default()))
     }
@@ -161,14 +161,14 @@ impl CribOptions {
         self.approvals(Approvals::Ask(Arc::new(approver)))
     }
 
-    /// Says who decides what needs approval; the default is nobody.
+    /// Says who decides what needs approval; the default is no one.
     #[must_use]
     pub fn approvals(mut self, approvals: Approvals) -> Self {
         self.approvals = approvals;
         self
     }
 
-    /// Says which session the calls belong to, for grants that last as long; the default is one of its own.
+    /// Says which session the calls belong to, for grants that last as long; the default is a separate session.
     #[must_use]
     pub fn session(mut self, id: impl Into<String>) -> Self {
         self.session = Some(id.into());
@@ -191,7 +191,7 @@ impl CribOptions {
     }
 
     /// Registers a function for tools of the store that name it (S4: `"type": "go"`, `"impl": {"goFunc": "…"}`; also `rust` and
-    /// `function`). What is published and checked is their definition: schemas, description, limits and tags; the function runs. One that
+    /// `function`). Their definition is published and checked: schemas, description, limits and tags; the function runs. One that
     /// is not registered leaves such a tool unavailable, and its file as it is.
     #[must_use]
     pub fn function(mut self, name: impl Into<String>, function: Arc<dyn Tool>) -> Self {
@@ -391,6 +391,7 @@ pub(crate) fn builtin_options(
             shell: config.shell_isolation(),
             code: config.code_isolation(),
             network: config.sandbox_network(),
+            cpu: config.cpu_time(),
             options: SandboxOptions {
                 readable: readable(config),
                 memory: config.sandbox_memory(),
@@ -428,14 +429,21 @@ fn readable(config: &Config) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Says which rules are for tools that are not there: a misspelt name would be a rule that never holds.
+/// Says which rules are for tools that are not there: a misspelt name would be a rule that never holds. A rule of the home may be for a
+/// tool of another workspace, so there only a name that is nearly that of a tool here counts as misspelt.
 fn rules_for_nothing(registry: &Registry, rules: &RuleSet) -> Vec<String> {
     let named = rules
         .added()
-        .flat_map(|rule| rule.tools().iter().map(move |tool| (rule.name(), tool)));
+        .flat_map(|rule| rule.tools().iter().map(move |tool| (rule, tool)));
     named
         .filter_map(|(rule, tool)| Some((rule, registry.find(tool).err()?)))
-        .map(|(rule, error)| format!("rule `{rule}`: {error}"))
+        .filter(|(rule, error)| {
+            let is_near = error
+                .details()
+                .is_some_and(|details| details.contains_key("near"));
+            is_near || !matches!(rule.origin(), RuleOrigin::Home(_))
+        })
+        .map(|(rule, error)| format!("rule `{}`: {error}", rule.name()))
         .collect()
 }
 
@@ -497,7 +505,7 @@ impl Crib {
         &self.rules
     }
 
-    /// What is odd about the settings without making them unusable, and about the files of tools.
+    /// Warnings about the settings that do not make them unusable, and about the files of tools.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.setting_warnings();
         warnings.extend(self.sources.report().warnings());
@@ -506,7 +514,7 @@ impl Crib {
         warnings
     }
 
-    /// What is odd about the settings alone.
+    /// Warnings about the settings alone.
     pub fn setting_warnings(&self) -> Vec<String> {
         let mut warnings = self.warnings.clone();
         warnings.extend(self.sources.report().disables_nothing.iter().cloned());
@@ -588,7 +596,7 @@ impl Crib {
         &self.home
     }
 
-    /// The questions that wait for a person in this home, whoever decides about this crib's own calls.
+    /// The questions that wait for a person in this home, whatever approver this crib's own calls have.
     pub fn approvals(&self) -> &ApprovalQueue {
         &self.approvals
     }
@@ -700,7 +708,7 @@ impl Crib {
         self.usage.of(entry.spec(), entry.stored_id())
     }
 
-    /// The counts of calls, for whoever mends them.
+    /// The counts of calls, for repairs.
     pub fn usage_log(&self) -> &UsageLog {
         &self.usage
     }

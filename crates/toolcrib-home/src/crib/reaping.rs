@@ -1,4 +1,4 @@
-//! The reaper, which S4 has in the background: here whoever opens a home or uses it for long does its work, at most once a day.
+//! The reaper, which S4 has in the background: here a process that opens a home or uses it for long does its work, at most once a day.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::store::Store;
 const DIRECTORY: &str = "state";
 const FILE: &str = "reaped.json";
 const MAX_BYTES: u64 = 64 * 1024;
-/// How long nobody reaps again.
+/// How long no one reaps again.
 const PAUSE: SignedDuration = SignedDuration::from_hours(24);
 const PAUSE_SECONDS: u64 = PAUSE.as_secs().unsigned_abs();
 
@@ -45,7 +45,7 @@ impl Reaper {
         }
     }
 
-    /// Has a thread do it, if this process has not for a day: whoever calls a tool waits for no other writer.
+    /// Has a thread do it, if this process has not for a day: a caller of a tool waits for no other writer.
     pub(super) fn follow(self: &Arc<Self>) {
         if self.is_due(self.begun.elapsed().as_secs()) {
             let reaper = Arc::clone(self);
@@ -65,10 +65,10 @@ impl Reaper {
                 .is_ok()
     }
 
-    /// Removes what has been in the bin for two days and is empty, if nobody did so within a day. Where that fails, nothing else is
+    /// Removes what has been in the bin for two days and is empty, if no one did so within a day. Where that fails, nothing else is
     /// affected; [`problem`] says so.
     ///
-    /// What is in the bin, the store says, which reads no more of a file than it may have. Where nothing is, nothing is written.
+    /// The store reports the contents of the bin; it reads no more of a file than it may have. Where nothing is, nothing is written.
     pub(super) fn reap_at_times(&self) {
         if !self.store.has_bin() {
             return;
@@ -106,7 +106,7 @@ fn read(home: &Path) -> Result<Option<Reaped>, StorageError> {
     let Some(bytes) = dir.read(FILE, MAX_BYTES)? else {
         return Ok(None);
     };
-    // What makes no sense is written anew.
+    // What makes no sense is written again.
     Ok(serde_json::from_slice(&bytes).ok())
 }
 

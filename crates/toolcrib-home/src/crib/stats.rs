@@ -21,7 +21,7 @@ use crate::record::call_log::CallLogReader;
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Stats {
-    /// From when on calls are counted; all that are on record, if nobody said.
+    /// From when on calls are counted; all that are on record, if no one said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
@@ -29,12 +29,12 @@ pub struct Stats {
     pub total: CallStats,
     /// By tool, the most called first.
     pub tools: Vec<ToolStats>,
-    /// Calls of names that are no tool's, and of tools beyond the ten thousand that were called last.
+    /// Calls of names without a tool, and of tools beyond the ten thousand that were called last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<CallStats>,
     /// How many questions stand how.
     pub approvals: BTreeMap<&'static str, u64>,
-    /// What is in the store.
+    /// The contents of the store.
     pub store: StoreStats,
     /// The record itself.
     pub log: LogStats,
@@ -91,7 +91,7 @@ pub struct Durations {
     pub max: f64,
 }
 
-/// What is in the store.
+/// The contents of the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct StoreStats {

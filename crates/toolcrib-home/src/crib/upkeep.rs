@@ -1,7 +1,7 @@
-//! What is wrong with the files of a home, and putting it right: for `toolcrib doctor`.
+//! Finds and repairs problems of the files of a home: for `toolcrib doctor`.
 //!
 //! Putting right never deletes what a person may want: what cannot be read is moved to `damaged/` of the home, with its bytes. It can be
-//! done again and again; what is in order is left alone.
+//! repeated; healthy files are left alone.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _};
@@ -38,7 +38,7 @@ const OWN: [&str; 8] = [
 ];
 /// How deep they are looked through.
 const MAX_DEPTH: usize = 3;
-/// A temporary file that is older was left by somebody who died.
+/// A temporary file that is older was left by someone who died.
 const LEFT: Duration = Duration::from_secs(60);
 
 /// Something that is wrong with files of the home.
@@ -46,7 +46,7 @@ const LEFT: Duration = Duration::from_secs(60);
 pub struct HomeProblem {
     /// The file or directory, relative to the home; empty for the home itself.
     pub file: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
     kind: Kind,
 }
@@ -58,7 +58,7 @@ enum Kind {
     Counts,
     Leftovers,
     OpenToOthers(Vec<PathBuf>),
-    /// Something stands where a directory (empty for the home) should have a directory or lock file of this name.
+    /// Something is where a directory (empty for the home) should have a directory or lock file of this name.
     InTheWay(&'static str, &'static str),
 }
 
@@ -71,7 +71,7 @@ impl HomeProblem {
         }
     }
 
-    /// Which version of which tool cannot be had because of it, where that can be told.
+    /// The tool version that is unavailable because of it, where that is known.
     pub fn record(&self) -> Option<&Damage> {
         match &self.kind {
             Kind::Record(damage) => Some(damage),
@@ -85,7 +85,7 @@ impl HomeProblem {
 }
 
 impl Crib {
-    /// What is wrong with the files that Toolcrib keeps in the home: records of the store, state, what dead writers left, and modes that
+    /// Problems of the files that Toolcrib keeps in the home: records of the store, state, what dead writers left, and modes that
     /// let others in.
     pub fn home_problems(&self) -> Vec<HomeProblem> {
         let mut problems = in_the_way(&self.home);
@@ -116,7 +116,7 @@ impl Crib {
         problems
     }
 
-    /// What is in the directories of the store and is not Toolcrib's, relative to the home: it is left alone, and harms nobody.
+    /// Foreign entries in the directories of the store, relative to the home: they are left alone and are harmless.
     pub fn foreign_files(&self) -> Vec<String> {
         // Why they cannot be listed is said by those who look for damage.
         self.store.foreign_files().unwrap_or_default()
@@ -155,7 +155,7 @@ impl Crib {
                     .collect();
                 Ok(match places.is_empty() {
                     true => "damaged lines left out".to_owned(),
-                    false => format!("{}; calls are counted anew", places.join(", ")),
+                    false => format!("{}; calls are counted from zero", places.join(", ")),
                 })
             }
             Kind::InTheWay(directory, name) => {
@@ -220,21 +220,21 @@ impl Crib {
             };
             let slug = recovered.slug;
             done.push(format!(
-                "made anew as `{slug}`, switched off: `toolcrib bundle enable {slug}` switches it on"
+                "created again as `{slug}`, switched off: `toolcrib bundle enable {slug}` switches it on"
             ));
         }
         Ok(done.join("; "))
     }
 }
 
-/// A slug for a bundle whose own cannot be had: the end of its id is what tells it from others.
+/// A slug for a bundle whose own slug is unknown: the end of its id distinguishes it from others.
 fn stand_in(id: BundleId) -> Slug {
     let id = id.to_string();
     let end = &id[id.len().saturating_sub(12)..];
     Slug::parse(&format!("recovered-{end}")).expect("letters, digits and a dash")
 }
 
-/// What stands where the home has its directories, and where these have their locks.
+/// The entries in place of the home's directories and their locks.
 fn in_the_way(home: &Path) -> Vec<HomeProblem> {
     let mut problems = Vec::new();
     let mut found = |directory: &'static str, name: &'static str, reason: String| {
@@ -247,7 +247,7 @@ fn in_the_way(home: &Path) -> Vec<HomeProblem> {
     for name in OWN {
         if let Some(what) = not_a_directory(&home.join(name)) {
             let lost = match name {
-                STATE => ", so that nobody knows what is switched off, and every tool is",
+                STATE => ", so it is not known which tools are switched off, and every tool is",
                 BUNDLES => ", so that the store has no bundles",
                 _ => "",
             };
@@ -270,7 +270,7 @@ fn not_a_directory(path: &Path) -> Option<&'static str> {
         Ok(found) if found.is_dir() => None,
         Ok(found) => Some(kind_of(found.file_type())),
         Err(_) if itself.is_symlink() => Some(kind_of(itself)),
-        // Whoever cannot look says so elsewhere.
+        // A failed look is reported elsewhere.
         Err(_) => None,
     }
 }
@@ -310,7 +310,7 @@ fn untidy(home: &Path) -> Vec<HomeProblem> {
         .collect();
     problems.extend(open_to_others(String::new(), open));
     for name in OWN {
-        let mut found = Found::default();
+        let mut found = UpkeepFinds::default();
         found.look(&home.join(name), MAX_DEPTH);
         problems.extend((found.leftovers > 0).then(|| HomeProblem {
             file: name.to_owned(),
@@ -340,13 +340,13 @@ fn open_to_others(file: String, paths: Vec<PathBuf>) -> Option<HomeProblem> {
 }
 
 #[derive(Default)]
-struct Found {
+struct UpkeepFinds {
     leftovers: usize,
     open: Vec<PathBuf>,
 }
 
-impl Found {
-    /// Looks at a file or directory and what is in it. What is no file of ours (a link, a socket) is passed over.
+impl UpkeepFinds {
+    /// Looks at a file or directory and what is in it. Anything that is not one of our files (a link, a socket) is skipped.
     fn look(&mut self, path: &Path, depth: usize) {
         let Ok(found) = fs::symlink_metadata(path) else {
             return;

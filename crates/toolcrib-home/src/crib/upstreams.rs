@@ -49,7 +49,7 @@ impl UpstreamCandidate {
     }
 }
 
-/// The tools of a server, for somebody who named another.
+/// The tools of a server, for someone who named another.
 fn own_tools(probe: &Probe) -> String {
     const SHOWN: usize = 20;
     let names = probe.tools.iter().take(SHOWN);
@@ -68,15 +68,15 @@ fn own_tools(probe: &Probe) -> String {
 pub struct UpstreamView {
     /// Its name.
     pub name: Slug,
-    /// What is configured.
+    /// The configuration.
     pub settings: UpstreamSettings,
     /// What was accepted of it, if anything.
     pub pinned: Option<Pinned>,
     /// Why that cannot be read.
     pub problem: Option<String>,
-    /// What is different in what it said last.
+    /// The differences in its last answer.
     pub changes: Vec<Change>,
-    /// How it stands in this process.
+    /// Its status in this process.
     pub standing: Standing,
 }
 
@@ -92,7 +92,7 @@ pub struct UpstreamRow {
     pub reached_by: String,
     /// Whether its tools are on offer.
     pub enabled: bool,
-    /// `allow`, `ask` or `deny`, unless a tool has a policy of its own.
+    /// `allow`, `ask` or `deny`, unless a tool has its own policy.
     pub approval: &'static str,
     /// How many of its tools were accepted.
     pub tools: usize,
@@ -113,7 +113,7 @@ pub struct UpstreamRow {
     pub notes: Vec<String>,
 }
 
-/// What is different about a tool, as JSON.
+/// The differences of a tool, as JSON.
 #[derive(Debug, Clone, Serialize, schemars::JsonSchema)]
 pub struct ChangeRow {
     /// The tool, as its server names it.
@@ -262,7 +262,7 @@ pub fn probe_shown(name: &Slug, probe: &Probe, changes: &[Change]) -> Value {
 }
 
 impl Crib {
-    /// The configured upstream servers, by name. Nobody is connected for it.
+    /// The configured upstream servers, by name. No one is connected for it.
     pub fn upstreams(&self) -> Vec<UpstreamView> {
         self.sources.upstream().refresh(&self.registry);
         let all = self.upstream_set().all();
@@ -319,7 +319,7 @@ impl Crib {
         self.masked(upstream.probe().await)
     }
 
-    /// Writes a server into config.toml and pins what it turned out to be, if somebody looked.
+    /// Writes a server into config.toml and pins what it turned out to be, if someone looked.
     pub fn add_upstream(
         &self,
         candidate: &UpstreamCandidate,
@@ -437,7 +437,7 @@ impl Crib {
         logged_in.map_err(|error| error.masked(&self.secrets.masker()))
     }
 
-    /// Forgets the login at a server; whether there was one. The server is not told.
+    /// Forgets the login at a server; whether there was one. The server is not informed.
     pub fn log_out_upstream(&self, name: &str) -> Result<bool, ToolError> {
         self.sources.upstream().refresh(&self.registry);
         let (oauth, _) = self.known_upstream(name)?.logins()?;
@@ -474,7 +474,7 @@ impl Crib {
         Ok(())
     }
 
-    /// A name that a bundle of the store has would leave its tools without a reference of their own.
+    /// A name that a bundle of the store has would leave its tools without their own reference.
     fn check_upstream_name(&self, name: &Slug) -> Result<(), ToolError> {
         let problem = |message: String| ToolError::new(ErrorCode::Conflict, message);
         upstream::name(name.as_str()).map_err(|why| ToolError::new(ErrorCode::Usage, why))?;
@@ -501,7 +501,7 @@ impl Crib {
             let near = text::nearest(name, all.keys().map(Slug::as_str));
             let hint = match (near.is_empty(), all.is_empty()) {
                 (false, _) => format!("; did you mean {}?", text::or_list(&near)),
-                (true, false) => "; `toolcrib upstream list` shows those there are".to_owned(),
+                (true, false) => "; `toolcrib upstream list` lists them".to_owned(),
                 (true, true) => "; `toolcrib upstream add` adds one".to_owned(),
             };
             let shown = text::shorten(name, 80);

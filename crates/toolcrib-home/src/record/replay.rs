@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use toolcrib_core::record::replay::{
-    ClaimStore, Claimant, Found, Replay, SharedClaim, Standing, conflict,
+    ClaimAnswer, ClaimStore, Claimant, Replay, SharedClaim, Standing, conflict,
 };
 
 use crate::model::caller::Caller;
@@ -70,7 +70,7 @@ enum Phase {
 struct Header {
     id: String,
     digest: String,
-    /// Not in claims of earlier versions, which are nobody's.
+    /// Not in claims of earlier versions, which have no owner.
     #[serde(default)]
     caller: Option<Caller>,
 }
@@ -133,7 +133,7 @@ impl DiskReplay {
 }
 
 impl ClaimStore for DiskReplay {
-    fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<Found, ToolError> {
+    fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<ClaimAnswer, ToolError> {
         // The lock is held while a claim is made or looked at, never while a call runs.
         let dir = DurableDir::create(&self.path)?;
         let lock = dir.lock()?;
@@ -174,12 +174,12 @@ impl ClaimStore for DiskReplay {
             return Ok(None);
         };
         let path = self.path.join(file_name(id));
-        // What is not there needs no lock: looks at calls that were never kept hold nobody up.
+        // A missing file needs no lock: lookups of calls that were never stored delay no one.
         if matches!(fs::symlink_metadata(&path), Err(error) if error.kind() == io::ErrorKind::NotFound)
         {
             return Ok(None);
         }
-        // Whoever makes a claim locks its file in the lock of the directory: they must not find it locked by us.
+        // A claimant locks its file under the lock of the directory: they must not find it locked by us.
         let _lock = dir.lock()?;
         let file = match open(&path) {
             Ok(file) => file,
@@ -199,10 +199,10 @@ impl ClaimStore for DiskReplay {
             return Ok(None);
         }
         Ok(match found {
-            Found::Taken => Some(Standing::Elsewhere(caller)),
-            Found::Done(outcome) => Some(Standing::Done(caller, outcome)),
-            Found::Lost => Some(Standing::Lost(caller)),
-            Found::Ours(_) => None,
+            ClaimAnswer::Taken => Some(Standing::Elsewhere(caller)),
+            ClaimAnswer::Done(outcome) => Some(Standing::Done(caller, outcome)),
+            ClaimAnswer::Lost => Some(Standing::Lost(caller)),
+            ClaimAnswer::Ours(_) => None,
         })
     }
 }
@@ -277,7 +277,7 @@ fn make(
     path: &Path,
     header: &Header,
     written: &Arc<AtomicU64>,
-) -> Result<Found, ToolError> {
+) -> Result<ClaimAnswer, ToolError> {
     let line = serde_json::to_string(header).unwrap_or_default() + "\n";
     if line.len() as u64 > MAX_HEADER {
         let message = format!(
@@ -293,14 +293,14 @@ fn make(
         Ok(file)
     });
     match locked {
-        Ok(file) => Ok(Found::Ours(Box::new(DiskClaim {
+        Ok(file) => Ok(ClaimAnswer::Ours(Box::new(DiskClaim {
             file,
             path: path.to_owned(),
             phase: Phase::Made,
             written: Arc::clone(written),
         }))),
         Err(error) => {
-            // A claim that nobody holds must not block the id for a day.
+            // A claim that no one holds must not block the id for a day.
             dir.remove(lock, name)?;
             let message = format!("cannot keep account of call `{}`: {error}", header.id);
             Err(ToolError::new(ErrorCode::StorageError, message).caused_by(error))
@@ -316,8 +316,8 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What a claim says, if it can be read, and how its call stands. In the lock of the directory.
-fn look_at(file: File, path: &Path) -> io::Result<(Option<Header>, Found)> {
+/// What a claim says, if it can be read, and the status of its call. In the lock of the directory.
+fn look_at(file: File, path: &Path) -> io::Result<(Option<Header>, ClaimAnswer)> {
     // Locked first, so that an outcome is there whole or not at all.
     let is_free = file.try_lock_shared().is_ok();
     let mut reader = BufReader::new(file.take(MAX_BYTES));
@@ -330,16 +330,16 @@ fn look_at(file: File, path: &Path) -> io::Result<(Option<Header>, Found)> {
         if is_free {
             remove(path)?;
         }
-        return Ok((None, Found::Taken));
+        return Ok((None, ClaimAnswer::Taken));
     }
     let Ok(header) = serde_json::from_slice::<Header>(&header) else {
-        return Ok((None, Found::Lost));
+        return Ok((None, ClaimAnswer::Lost));
     };
     let found = match is_free {
-        false => Found::Taken,
+        false => ClaimAnswer::Taken,
         true => match serde_json::from_reader(reader) {
-            Ok(outcome) => Found::Done(Box::new(outcome)),
-            Err(_) => Found::Lost,
+            Ok(outcome) => ClaimAnswer::Done(Box::new(outcome)),
+            Err(_) => ClaimAnswer::Lost,
         },
     };
     Ok((Some(header), found))

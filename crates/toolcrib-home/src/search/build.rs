@@ -2,8 +2,8 @@
 
 use super::Document;
 use super::dictionary::{Dictionary, Interner, Postings};
-use super::near::ByLength;
-use super::rank::Place;
+use super::edit_distance::ByLength;
+use super::rank::TieBreak;
 use super::segment::{FieldStart, Fields, Rows, Segment};
 use super::words::{self, Sink};
 
@@ -11,11 +11,11 @@ impl Segment {
     /// Of documents with different ids.
     pub(super) fn of(documents: &[Document]) -> Segment {
         let mut in_order: Vec<&Document> = documents.iter().collect();
-        in_order.sort_unstable_by(|one, other| Place::of(one).cmp(&Place::of(other)));
+        in_order.sort_unstable_by(|one, other| TieBreak::of(one).cmp(&TieBreak::of(other)));
         let mut rows = Rows::default();
         let mut reader = Reader::default();
         for document in in_order {
-            rows.push(&Place::of(document));
+            rows.push(&TieBreak::of(document));
             words::read(document, &mut reader);
             reader.end_document();
         }

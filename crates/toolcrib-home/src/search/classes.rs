@@ -2,7 +2,7 @@
 
 use super::Class;
 use super::bits::Bits;
-use super::near::Near;
+use super::edit_distance::Near;
 use super::segment::Segment;
 use super::words::Query;
 
@@ -33,7 +33,7 @@ pub(super) struct Matches<'a> {
     prepared: &'a Prepared<'a>,
     /// Those that are dead or in a class that was asked for.
     done: Bits,
-    /// For each word the documents that have a word which starts with it, once somebody needed to know.
+    /// For each word the documents that have a word which starts with it, once someone needed to know.
     starts: Vec<Bits>,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Matches<'a> {
     }
 }
 
-/// What is in all of the sets; those after an empty intersection are not made.
+/// The intersection of the sets; those after an empty intersection are not made.
 fn all_of(mut sets: impl Iterator<Item = Bits>) -> Option<Bits> {
     let mut left = sets.next()?;
     while !left.is_empty() {

@@ -1,6 +1,6 @@
 //! The index: [`Index`], a few segments and which of their documents are dead.
 //!
-//! What there is at one moment is a [`State`] behind an atomic pointer: who searches never waits. Writers take turns. A change makes a segment of its own and
+//! What there is at one moment is a [`State`] behind an atomic pointer: who searches never waits. Writers take turns. A change makes its own segment and
 //! marks what it replaces as dead; segments are merged so that there are few of them, tiny ones at once, larger ones by a thread that lives as long as there
 //! is something to merge. Invariant: every document that was put in and not taken out is alive in exactly one part.
 
@@ -14,12 +14,12 @@ use super::bits::Bits;
 use super::classes::{Matches, Prepared};
 use super::merge::{self, Size};
 use super::position::Position;
-use super::rank::Place;
+use super::rank::TieBreak;
 use super::segment::Segment;
 use super::words::Query;
 use super::{Class, Document, Hit, Page};
 
-/// Parts with fewer documents than this are merged by whoever makes a change; that takes less time than a change may.
+/// Parts with fewer documents than this are merged by the next change; that takes less time than a change may.
 const TINY: usize = 16;
 /// Parts with more words than this are not tiny however few their documents.
 const TINY_WORDS: usize = 1024;
@@ -87,7 +87,7 @@ impl Index {
         let prepared = Prepared::new(&query);
         let limit = limit.max(1);
         let mut page = Page::default();
-        let mut last: Option<(Class, Place<'_>)> = None;
+        let mut last: Option<(Class, TieBreak<'_>)> = None;
         let mut matches: Vec<Matches<'_>> = state
             .parts
             .iter()
@@ -159,12 +159,12 @@ pub struct IndexSize {
 struct Merged<'a, 'f> {
     parts: &'a [Part],
     found: &'f [Bits],
-    heads: BinaryHeap<Reverse<(Place<'a>, usize, u32)>>,
+    heads: BinaryHeap<Reverse<(TieBreak<'a>, usize, u32)>>,
 }
 
 impl<'a, 'f> Merged<'a, 'f> {
     /// Those that are found, from after `begin` on.
-    fn new(parts: &'a [Part], found: &'f [Bits], begin: Option<Place<'_>>) -> Self {
+    fn new(parts: &'a [Part], found: &'f [Bits], begin: Option<TieBreak<'_>>) -> Self {
         let mut merged = Merged {
             parts,
             found,
@@ -184,7 +184,7 @@ impl<'a, 'f> Merged<'a, 'f> {
         }
     }
 
-    fn next(&mut self) -> Option<Place<'a>> {
+    fn next(&mut self) -> Option<TieBreak<'a>> {
         let Reverse((place, at, document)) = self.heads.pop()?;
         self.push(at, document + 1);
         Some(place)
@@ -205,7 +205,7 @@ fn segment_of(mut documents: Vec<Document>) -> Option<Segment> {
     (!documents.is_empty()).then(|| Segment::of(&documents))
 }
 
-/// Merges tiny parts that are due, except for those that somebody merges already.
+/// Merges tiny parts that are due, except for those that someone merges already.
 fn merge_tiny(parts: &mut Vec<Part>, merging: &[Part]) {
     loop {
         let tiny: Vec<usize> = (0..parts.len())

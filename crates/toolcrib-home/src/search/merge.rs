@@ -9,7 +9,7 @@ use super::segment::{Fields, Rows, Segment};
 
 /// How many segments of one size become one of the next.
 const FAN: usize = 4;
-/// A segment of which more than half is dead is written anew if it has at least as many documents as this.
+/// A segment of which more than half is dead is written again if it has at least as many documents as this.
 const WORTH_CLEANING: usize = 1024;
 
 /// How many documents a part of the index has, and how many of them are alive.

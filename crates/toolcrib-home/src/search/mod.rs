@@ -2,10 +2,10 @@
 //!
 //! Words are what is between spaces, dashes, underscores and other signs, in Unicode normal form C and with their case folded (`words`). Every word of
 //! a query has to match. How well a tool matches is its [`Class`]; within a class the newest comes first, then by slug, bundle and version. The rank is
-//! a pure function of a document and a query ([`class_of`], [`Place`]), which the index must agree with for every input: a property test compares the
+//! a pure function of a document and a query ([`class_of`], [`TieBreak`]), which the index must agree with for every input: a property test compares the
 //! two.
 //!
-//! What this leaves to others: which tools there are, and which of them somebody may see.
+//! What this leaves to others: which tools there are, and which of them someone may see.
 //!
 //! Why not tantivy: its scores rank by statistics of all documents, while this order is exact and has to be the same on every
 //! machine. Its changes become visible with a commit, while a tool that was just added has to be found by the next search.
@@ -14,9 +14,10 @@ mod bits;
 mod build;
 mod classes;
 mod dictionary;
+mod edit_distance;
 mod index;
+pub mod meant;
 mod merge;
-mod near;
 mod position;
 mod rank;
 mod segment;
@@ -26,7 +27,7 @@ use jiff::Timestamp;
 
 pub use index::{Index, IndexSize};
 pub use position::Position;
-pub use rank::{Place, class_of};
+pub use rank::{TieBreak, class_of};
 
 /// How well a tool matches a query: S4's `prefix > whole-word > fuzzy`, with words that begin inside a text between the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,8 +81,8 @@ pub struct Document {
     pub tags: Vec<String>,
     /// More words.
     pub keywords: Vec<String>,
-    /// `bundle@version` and whatever else tells documents of one slug and time apart: it breaks the last ties. It has to be the same in each process, and no two
-    /// documents of one slug and time may share it, or a page that ends between them loses one.
+    /// `bundle@version` and anything else that distinguishes documents of one slug and time: it breaks the last ties. It has to be the same
+    /// in each process, and no two documents of one slug and time may share it, or a page that ends between them loses one.
     pub tie: String,
     /// Last structural change; tools that have none are the oldest.
     pub modified: Option<Timestamp>,

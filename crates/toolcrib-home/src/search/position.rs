@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 
 use super::Class;
-use super::rank::Place;
+use super::rank::TieBreak;
 use super::words::Query;
 
 /// The first byte of a position of this form.
@@ -15,8 +15,9 @@ const MAX_TEXT: usize = 16 * 1024;
 
 /// Where a page ended; the next begins after it. Opaque as text.
 ///
-/// It holds the rank of the last hit and not its id, which is another in each process, so that it means the same after that hit has gone or was put in
-/// anew, and in another process too. What stands at the very same place, [`Document::tie`](super::Document::tie) and all, goes with it.
+/// It holds the rank of the last hit and not its id, which is another in each process, so that it means the same after that hit has gone or
+/// was added again, and in another process too. A document at exactly the same place, including [`Document::tie`](super::Document::tie),
+/// goes with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
     text: String,
@@ -28,7 +29,7 @@ pub struct Position {
 }
 
 impl Position {
-    pub(super) fn new(query: &Query, class: Class, place: &Place<'_>) -> Self {
+    pub(super) fn new(query: &Query, class: Class, place: &TieBreak<'_>) -> Self {
         let mut position = Position {
             text: String::new(),
             class,
@@ -62,8 +63,8 @@ impl Position {
         fingerprint(&Query::of(query)) == self.query
     }
 
-    pub(super) fn place(&self) -> Place<'_> {
-        Place {
+    pub(super) fn place(&self) -> TieBreak<'_> {
+        TieBreak {
             modified: self.modified,
             slug: &self.slug,
             tie: &self.tie,
@@ -132,7 +133,7 @@ mod tests {
     use super::*;
 
     fn position(modified: Option<Timestamp>) -> Position {
-        let place = Place {
+        let place = TieBreak {
             modified,
             slug: "天気-report",
             tie: "weather@v1",
@@ -152,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_position_knows_nothing_of_ids() {
-        let at = |id| Place {
+        let at = |id| TieBreak {
             modified: None,
             slug: "a",
             tie: "b@v1",
@@ -160,7 +161,7 @@ mod tests {
         };
         let position = |id| Position::new(&Query::of("a"), Class::Prefix, &at(id));
         assert_eq!(position(1).as_str(), position(2).as_str());
-        assert!(at(3) <= position(1).place(), "the same tool, put in anew");
+        assert!(at(3) <= position(1).place(), "the same tool, added again");
     }
 
     #[test]

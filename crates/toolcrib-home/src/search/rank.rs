@@ -75,23 +75,23 @@ impl Sink for Texts {
     }
 }
 
-/// Where a document stands among those of its class: the newest first, those without a time last, then by slug, by `tie`, by id.
+/// Where a document is among those of its class: the newest first, those without a time last, then by slug, by `tie`, by id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place<'a> {
+pub struct TieBreak<'a> {
     /// Last structural change.
     pub modified: Option<Timestamp>,
     /// The slug, by code points.
     pub slug: &'a str,
-    /// Bundle, version and what else tells documents apart.
+    /// Bundle, version and anything else that distinguishes documents.
     pub tie: &'a str,
     /// Which document it is.
     pub id: u64,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TieBreak<'a> {
     /// The place of a document.
     pub fn of(document: &'a Document) -> Self {
-        Place {
+        TieBreak {
             modified: document.modified,
             slug: &document.slug,
             tie: &document.tie,
@@ -100,7 +100,7 @@ impl<'a> Place<'a> {
     }
 }
 
-impl Ord for Place<'_> {
+impl Ord for TieBreak<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         other
             .modified
@@ -111,7 +111,7 @@ impl Ord for Place<'_> {
     }
 }
 
-impl PartialOrd for Place<'_> {
+impl PartialOrd for TieBreak<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_newest_comes_first_and_none_last() {
         let at = |second| Some(Timestamp::from_second(second).unwrap());
-        let place = |modified, slug| Place {
+        let place = |modified, slug| TieBreak {
             modified,
             slug,
             tie: "",

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::bits::Bits;
 use super::dictionary::{Dictionary, Postings};
-use super::near::{ByLength, Near};
-use super::rank::Place;
+use super::edit_distance::{ByLength, Near};
+use super::rank::TieBreak;
 
 /// Documents and their words.
 pub(super) struct Segment {
@@ -43,7 +43,7 @@ struct Row {
 }
 
 impl Rows {
-    pub(super) fn push(&mut self, place: &Place<'_>) {
+    pub(super) fn push(&mut self, place: &TieBreak<'_>) {
         self.texts.push_str(place.slug);
         let slug_end = self.texts.len() as u32;
         self.texts.push_str(place.tie);
@@ -63,7 +63,7 @@ impl Rows {
         self.rows[document as usize].id
     }
 
-    pub(super) fn place(&self, document: u32) -> Place<'_> {
+    pub(super) fn place(&self, document: u32) -> TieBreak<'_> {
         let at = document as usize;
         let start = if at == 0 {
             0
@@ -72,7 +72,7 @@ impl Rows {
         };
         let row = &self.rows[at];
         let (slug_end, tie_end) = (row.slug_end as usize, row.tie_end as usize);
-        Place {
+        TieBreak {
             modified: row.modified,
             slug: &self.texts[start as usize..slug_end],
             tie: &self.texts[slug_end..tie_end],
@@ -161,7 +161,7 @@ impl Segment {
     }
 
     /// The first document whose place is after one.
-    pub(super) fn first_after(&self, place: &Place<'_>) -> u32 {
+    pub(super) fn first_after(&self, place: &TieBreak<'_>) -> u32 {
         let (mut from, mut to) = (0, self.rows.len() as u32);
         while from < to {
             let middle = from + (to - from) / 2;

@@ -8,8 +8,8 @@
 //! Scripts that are written without spaces have no words to split by. There a run is one *piece*, and its overlapping pairs of characters are words as
 //! well, of documents and of queries: `予報` is found in `天気予報を調べる`, and `報` too, as the start of a pair.
 //!
-//! Everything is bounded: the bytes of a text that are read, the runes of a word, the words of a document and of a query. What is beyond a bound is as
-//! if it were not there, for the index and for `class_of` alike, because both read texts only through this module.
+//! Everything is bounded: the bytes of a text that are read, the runes of a word, the words of a document and of a query. Anything beyond
+//! a bound is ignored, for the index and for `class_of` alike, because both read texts only through this module.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -92,7 +92,7 @@ fn hand_over(pieces: &Pieces, left: &mut usize, sink: &mut impl Sink) {
     sink.end_field();
 }
 
-/// What is looked for.
+/// The words to find.
 #[derive(Debug)]
 pub(super) struct Query {
     /// The pieces, whose text a field may start with.
@@ -147,7 +147,23 @@ pub(super) fn edits_allowed(word: &str) -> usize {
     }
 }
 
-/// A text, folded and split; made anew by each [`Pieces::read`], so that reading many texts takes few allocations.
+/// The words of a text, folded, in their order.
+pub(super) fn plain_words(text: &str) -> Vec<String> {
+    let mut pieces = Pieces::default();
+    pieces.read(text);
+    let mut words = Vec::new();
+    for piece in pieces.iter().take(MAX_DOCUMENT_WORDS) {
+        match piece.is_spaceless {
+            true => each_pair(piece.text, Ends::Within, &mut |word: &str| {
+                words.push(word.to_owned());
+            }),
+            false => words.push(cut(piece.text, MAX_WORD).to_owned()),
+        }
+    }
+    words
+}
+
+/// A text, folded and split; made again by each [`Pieces::read`], so that reading many texts takes few allocations.
 #[derive(Default)]
 struct Pieces {
     /// All pieces, one after the other.

@@ -1,4 +1,4 @@
-//! A file that is no tool: [`BrokenTool`] keeps its name, so that a call is told what is wrong with the file.
+//! A file that is not a tool: [`BrokenTool`] keeps its name, so that a call reports the problem of the file.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::schema::Schema;
 use crate::spec::ToolSpec;
 use crate::tool::Tool;
 
-/// What stands in the place of a tool whose file cannot be loaded. It is registered as unavailable and never called.
+/// The replacement for a tool whose file cannot be loaded. It is registered as unavailable and never called.
 pub(super) struct BrokenTool(Arc<ToolSpec>);
 
 impl BrokenTool {

@@ -9,11 +9,11 @@ use super::broken::BrokenTool;
 use super::content::Content;
 use super::definition::{FileDefinition, named_like_secrets};
 use super::flags::Flags;
-use super::link::{self, Links, Node, Target, Whose};
+use super::link::{self, BrokenFile, Links, Node, Target, Whose};
 use super::look_alike;
 use super::pins::Pins;
 use super::report::{Report, Standing, ToolFile, Trust};
-use super::scope::{FILE_SOURCES, Place, Scope};
+use super::scope::{FILE_SOURCES, Scope, ScopeDir};
 use super::survey::{KnownDir, KnownFile};
 use crate::definition::LinkFault;
 use crate::exec::command::{CommandSettings, CommandTool};
@@ -40,10 +40,10 @@ pub(super) struct Made {
 
 /// What tools are made from.
 pub(super) struct Materials<'a> {
-    pub(super) places: &'a [Place],
+    pub(super) places: &'a [ScopeDir],
     pub(super) dirs: &'a [KnownDir],
     pub(super) pins: &'a Pins,
-    /// None if nobody can tell.
+    /// None if no one can tell.
     pub(super) flags: Option<&'a Flags>,
     pub(super) workspace: Option<&'a std::path::Path>,
     /// The setting `disabledTools`.
@@ -52,14 +52,14 @@ pub(super) struct Materials<'a> {
     pub(super) http: &'a Arc<HttpSettings>,
     /// The secrets that are kept.
     pub(super) secrets: Vec<SecretEntry>,
-    /// What is odd about pins and flags.
+    /// Warnings about pins and flags.
     pub(super) notes: Vec<String>,
 }
 
 /// A file on its way to become a tool.
 struct Draft<'a> {
     id: FileId,
-    place: &'a Place,
+    place: &'a ScopeDir,
     shown: String,
     name: WireName,
     modified: Option<Timestamp>,
@@ -93,7 +93,15 @@ pub(super) fn compose(
             }
         })
         .collect();
-    let links = link::link(&nodes, &|reference, whose| {
+    let broken: Vec<BrokenFile<'_>> = drafts
+        .iter()
+        .filter(|draft| draft.refused.is_none() && !draft.content.is_whole())
+        .map(|draft| BrokenFile {
+            name: &draft.name,
+            shown: &draft.shown,
+        })
+        .collect();
+    let links = link::link(&nodes, &broken, &|reference, whose| {
         let entry = firm.find(reference)?;
         let is_stored = entry.source() == Source::Store;
         (is_stored == (whose == Whose::Stored)).then_some(entry)
@@ -189,14 +197,20 @@ fn refuse_look_alikes(drafts: &mut [Draft<'_>], firm: &Lookup) {
     }
 }
 
-fn trust_of(place: &Place, dir: &KnownDir, known: &KnownFile, shown: &str, pins: &Pins) -> Trust {
+fn trust_of(
+    place: &ScopeDir,
+    dir: &KnownDir,
+    known: &KnownFile,
+    shown: &str,
+    pins: &Pins,
+) -> Trust {
     match place.scope {
-        Scope::Local => match (pins.files.get(shown), known.content.digest()) {
-            (Some(pin), Some(digest)) if pin.digest == digest => Trust::Pinned,
-            (Some(pin), _) => Trust::Changed {
+        Scope::Local => match pins.files.get(shown) {
+            Some(pin) if pin.is_of(&known.content) => Trust::Pinned,
+            Some(pin) => Trust::Changed {
                 before: pin.text.clone(),
             },
-            (None, _) => Trust::New,
+            None => Trust::New,
         },
         Scope::User | Scope::Global => {
             match dir.unsafe_place.as_ref().or(known.unsafe_file.as_ref()) {
@@ -212,7 +226,7 @@ fn untrusted(trust: &Trust, shown: &str) -> Option<String> {
     match trust {
         Trust::ByPlace | Trust::Pinned => None,
         Trust::New => Some(format!(
-            "nobody has trusted `{shown}` yet: `toolcrib trust` shows what it runs and asks"
+            "`{shown}` is not trusted yet: `toolcrib trust` shows what it runs and asks"
         )),
         Trust::Changed { .. } => Some(format!(
             "`{shown}` has changed since it was trusted: `toolcrib trust` shows the difference and asks"
@@ -257,7 +271,7 @@ fn make(
                 let made = made[draft_of[*node]].as_ref();
                 made.map(|(made, _)| Arc::clone(&made.entry))
             }
-            Target::Unknown(_) => None,
+            Target::Broken(_) | Target::Unknown(_) => None,
         };
         let bases: Vec<(String, Option<Arc<Entry>>)> = uses
             .iter()
@@ -282,7 +296,7 @@ fn make(
     made
 }
 
-/// What is wrong with how each draft uses other tools.
+/// Problems with how each draft uses other tools.
 fn link_faults(
     drafts: &[Draft<'_>],
     links: &Links,
@@ -313,7 +327,7 @@ fn link_faults(
             match target {
                 Target::Firm(entry) => Some(Arc::clone(entry.spec())),
                 Target::Node(used) => Some(Arc::clone(entries.get(used)?.spec())),
-                Target::Unknown(_) => None,
+                Target::Broken(_) | Target::Unknown(_) => None,
             }
         };
         Some(match definition {

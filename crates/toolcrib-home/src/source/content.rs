@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::definition::{FileDefinition, FileKind};
 use super::files::{MAX_TOTAL, ToolsDir};
-use super::scope::{Place, Scope};
+use super::scope::{Scope, ScopeDir};
 use super::survey::ToRead;
 use crate::definition::{Problem, Severity};
 use crate::model::names::{WireName, hex};
@@ -24,13 +24,13 @@ pub(super) enum Content {
     Read {
         /// SHA-256 of its bytes, in hex.
         digest: String,
-        /// Its bytes, if somebody has to trust them first.
+        /// Its bytes, if someone has to trust them first.
         bytes: Option<Arc<[u8]>>,
         /// The tool, unless a problem is an error.
         definition: Option<FileDefinition>,
-        /// What is wrong or doubtful.
+        /// Errors and warnings.
         problems: Vec<Problem>,
-        /// The name it has, or would have if it were in order.
+        /// The name it has, or would have if it were valid.
         name: WireName,
     },
 }
@@ -109,7 +109,7 @@ impl Content {
         }
     }
 
-    /// Why it is no tool.
+    /// Why it is not a tool.
     pub(super) fn fault(&self, shown: &str) -> Option<String> {
         match self {
             Content::Unreadable(why) => Some(format!("`{shown}` is not loaded: {why}")),
@@ -139,7 +139,7 @@ impl Content {
 }
 
 /// Reads and checks files, several at a time if they are many.
-pub(super) fn read_all(dir: &ToolsDir, place: &Place, wanted: &[ToRead]) -> Vec<Content> {
+pub(super) fn read_all(dir: &ToolsDir, place: &ScopeDir, wanted: &[ToRead]) -> Vec<Content> {
     let read = |file: &ToRead| {
         if file.is_too_much {
             let limit = text::size(MAX_TOTAL);

@@ -10,7 +10,7 @@ use crate::secret::SecretEntry;
 /// The kinds of files, by how their names end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// `x.yaml`: a command.
+    /// `x.yaml` or `x.yml`: a command.
     Yaml,
     /// `x.json`: HTTP requests.
     Json,
@@ -35,10 +35,11 @@ pub struct FileReading {
 }
 
 impl FileKind {
-    /// The kind of a file of this name, and the name without its end; none if it is no tool's.
+    /// The kind of a file of this name, and the name without its end; none if it is not a tool's.
     pub fn of(name: &str) -> Option<(FileKind, &str)> {
-        let yaml = name
-            .strip_suffix(".yaml")
+        let yaml = [".yaml", ".yml"]
+            .iter()
+            .find_map(|end| name.strip_suffix(end))
             .map(|stem| (FileKind::Yaml, stem));
         yaml.or_else(|| {
             name.strip_suffix(".json")
@@ -46,7 +47,7 @@ impl FileKind {
         })
     }
 
-    /// The kind that a file would be of if its name ended in the right way (`x.yml`, `x.YAML`, `x.jsonc`), and the name
+    /// The kind that a file would be of if its name ended in the right way (`x.YML`, `x.YAML`, `x.jsonc`), and the name
     /// without its end.
     pub fn misnamed(name: &str) -> Option<(FileKind, &str)> {
         let (stem, end) = name.rsplit_once('.')?;
@@ -174,6 +175,14 @@ impl FileDefinition {
         match self {
             FileDefinition::Command(definition) => &definition.digest,
             FileDefinition::Http(definition) => &definition.digest,
+        }
+    }
+
+    /// SHA-256 of what the file says, in hex, without comments and layout.
+    pub fn meaning(&self) -> &str {
+        match self {
+            FileDefinition::Command(definition) => &definition.meaning,
+            FileDefinition::Http(definition) => &definition.meaning,
         }
     }
 

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::definition::{FileDefinition, FileKind};
-use crate::definition::problem::{self, Found};
+use crate::definition::problem::{self, SpannedProblem};
 use crate::definition::{self, Body, OddNumbers, Problem, Severity};
 use crate::manifest;
 use crate::model::ids::BundleId;
@@ -73,7 +73,7 @@ fn drafted((fields, problems): (Option<Fields>, Vec<Problem>), bundle: BundleId)
 
 type Fields = Map<String, Value>;
 
-/// What front ends add to a record that they show, and nobody writes.
+/// What front ends add to a record that they show, and no one writes.
 const COMPUTED: [&str; 11] = [
     "aliases",
     "availability",
@@ -88,8 +88,8 @@ const COMPUTED: [&str; 11] = [
     "warnings",
 ];
 
-/// A definition as a front end printed it (`toolcrib show --json`), without what was computed for it; `None` for anything else. What is
-/// printed can be put into another bundle this way.
+/// A definition as a front end printed it (`toolcrib show --json`), without what was computed for it; `None` for anything else. A printed
+/// tool can be put into another bundle this way.
 ///
 /// ```
 /// use toolcrib::source::without_computed;
@@ -168,14 +168,14 @@ fn unknown_kind(fields: &Fields, bytes: &[u8]) -> Option<Problem> {
     let at = text.find("\"type\"");
     let span = at.map_or(0..0, |at| at..at + "\"type\"".len());
     let message = format!(
-        "`type` is {}, which is no kind of tool",
+        "`type` is {}, which is not a kind of tool",
         words::shorten(&kind.to_string(), 80)
     );
     let help = format!(
         "write one of {}",
         KINDS.map(|kind| format!("`{kind}`")).join(", ")
     );
-    let found = Found::error("unknown-value", span, message).help(help);
+    let found = SpannedProblem::error("unknown-value", span, message).help(help);
     problem::placed(vec![found], text, 0).into_iter().next()
 }
 

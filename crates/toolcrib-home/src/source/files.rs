@@ -1,8 +1,8 @@
 //! Reading directories of tools: every file within bounds, none that is not a plain file, none that waits.
 //!
-//! A directory may hold whatever somebody put there. What is read is a regular file that is reached without leaving the
-//! directory, and no more of it than [`MAX_FILE_BYTES`] and the byte that shows it has more; anything else of a tool's name is
-//! reported in its place. A [`Stamp`] tells whether a file has to be read again.
+//! A directory may hold whatever someone put there. Only regular files are read that are reached without leaving the
+//! directory, up to [`MAX_FILE_BYTES`] and the byte that shows that there
+//! is more; any other entry with a tool's name is reported. A [`Stamp`] shows whether a file must be read again.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -13,13 +13,13 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::definition::FileKind;
-use super::scope::{Place, Scope};
+use super::scope::{Scope, ScopeDir};
 use crate::definition::MAX_FILE_BYTES;
 use crate::model::error::ErrorCode;
 use crate::storage::Stamp;
 use crate::workspace::Workspace;
 
-/// What is read of a file at most: one byte more than a tool's file may have, so that whoever reads it sees that it is too large.
+/// The most bytes read of a file: one more than a tool's file may have, so that the reader sees that it is too large.
 pub(super) const MAX_READ: u64 = MAX_FILE_BYTES as u64 + 1;
 /// How much the files of one directory may have together.
 pub(super) const MAX_TOTAL: u64 = 64 * 1024 * 1024;
@@ -34,7 +34,7 @@ pub(super) struct ToolsDir {
     pub(super) stamp: Stamp,
 }
 
-/// What is where tools may be.
+/// The entry at a place where tools may be.
 pub(super) enum Opened {
     /// A directory.
     Dir(ToolsDir),
@@ -45,7 +45,7 @@ pub(super) enum Opened {
 }
 
 /// Opens a directory of tools. That of a workspace is opened like any path in it: a link out of the workspace is not followed.
-pub(super) fn open(place: &Place, workspace: Option<&Workspace>) -> Opened {
+pub(super) fn open(place: &ScopeDir, workspace: Option<&Workspace>) -> Opened {
     let handle = match (place.scope, workspace) {
         (Scope::Local, Some(workspace)) => {
             let opened = workspace
@@ -75,7 +75,7 @@ pub(super) fn open(place: &Place, workspace: Option<&Workspace>) -> Opened {
     }
 }
 
-/// Reads one file the way tools are loaded: no link out of its directory is followed, nothing that is no file is opened, and no more
+/// Reads one file the way tools are loaded: no link out of its directory is followed, nothing that is not a file is opened, and no more
 /// than one byte over [`MAX_FILE_BYTES`] is read. The error says why it cannot be.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
     let Some(name) = path.file_name() else {
@@ -99,19 +99,44 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 /// The names of a directory that mean something here.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Names {
-    /// `*.yaml` and `*.json`, sorted.
+    /// `*.yaml`, `*.yml` and `*.json`, sorted.
     pub(super) tools: Vec<String>,
-    /// What is odd: `.yml`, `.YAML` and `.jsonc` files, names that are no text, files beyond the bound.
+    /// What is odd: `.yml` beside the same name in `.yaml`, `.YAML` and `.jsonc` files, names that are not text, files beyond the bound.
     pub(super) odd: Vec<String>,
+}
+
+/// The `.yaml` name that a `.yml` name is the double of.
+pub fn yaml_of(name: &str) -> Option<String> {
+    Some(format!("{}.yaml", name.strip_suffix(".yml")?))
+}
+
+impl Names {
+    /// Leaves out `x.yml` where `x.yaml` is: which of them is meant is not for us to guess.
+    fn without_doubles(&mut self, place: &ScopeDir) {
+        let has = |name: &str| {
+            self.tools
+                .binary_search_by(|one| one.as_str().cmp(name))
+                .is_ok()
+        };
+        let is_double = |name: &&String| yaml_of(name).is_some_and(|yaml| has(&yaml));
+        let doubles: Vec<String> = self.tools.iter().filter(is_double).cloned().collect();
+        for name in &doubles {
+            let (file, yaml) = (place.shown_file(name), yaml_of(name).unwrap_or_default());
+            self.odd.push(format!(
+                "`{file}` is not loaded: `{yaml}` is beside it; remove or rename one of them"
+            ));
+        }
+        self.tools.retain(|name| !doubles.contains(name));
+    }
 }
 
 impl ToolsDir {
     /// Lists the directory.
-    pub(super) fn names(&self, place: &Place) -> Result<Names, String> {
+    pub(super) fn names(&self, place: &ScopeDir) -> Result<Names, String> {
         self.names_up_to(MAX_FILES, place)
     }
 
-    fn names_up_to(&self, most: usize, place: &Place) -> Result<Names, String> {
+    fn names_up_to(&self, most: usize, place: &ScopeDir) -> Result<Names, String> {
         let mut names = Names::default();
         let entries = Dir::read_from(&self.handle).map_err(cannot_read)?;
         for (seen, entry) in entries.enumerate() {
@@ -130,7 +155,10 @@ impl ToolsDir {
                 continue;
             }
             let Ok(name) = entry.file_name().to_str() else {
-                if bytes.ends_with(b".yaml") || bytes.ends_with(b".json") {
+                if [&b".yaml"[..], b".yml", b".json"]
+                    .iter()
+                    .any(|end| bytes.ends_with(end))
+                {
                     let shown = String::from_utf8_lossy(bytes).into_owned();
                     let file = place.shown_file(&shown);
                     names
@@ -151,6 +179,7 @@ impl ToolsDir {
             }
         }
         names.tools.sort_unstable();
+        names.without_doubles(place);
         names.odd.sort_unstable();
         if let Some(first) = names.tools.get(most) {
             let first = place.shown_file(first);
@@ -208,7 +237,7 @@ impl ToolsDir {
     /// depends on, as far as they were looked at.
     pub(super) fn unsafe_place(
         &self,
-        place: &Place,
+        place: &ScopeDir,
         seen: &mut Vec<(PathBuf, Stamp)>,
     ) -> Option<String> {
         let base_shown = match place.scope {
@@ -282,7 +311,7 @@ mod tests {
         for tool in ["d.yaml", "b.yaml", "e.yaml", "a.yaml", "c.yaml"] {
             touch(tool);
         }
-        for other in ["notes.txt", ".hidden.yaml", "t.yaml~", "old.yml"] {
+        for other in ["notes.txt", ".hidden.yaml", "t.yaml~", "old.YML", "a.yml"] {
             touch(other);
         }
         let Opened::Dir(dir) = open(&place, None) else {
@@ -293,7 +322,8 @@ mod tests {
         assert_eq!(
             names.odd,
             [
-                "`~/.toolcrib/tools/old.yml` is not loaded: tools are `.yaml` files; rename it to `old.yaml`",
+                "`~/.toolcrib/tools/a.yml` is not loaded: `a.yaml` is beside it; remove or rename one of them",
+                "`~/.toolcrib/tools/old.YML` is not loaded: tools are `.yaml` files; rename it to `old.yaml`",
                 "`~/.toolcrib/tools` holds 5 tools; from `~/.toolcrib/tools/d.yaml` on they are not loaded, the limit is 3",
             ]
         );

@@ -102,7 +102,7 @@ fn name_of(spec: &ToolSpec) -> String {
     format!("{}/{}", spec.bundle, spec.slug)
 }
 
-/// What is wrong with the flags, and what to do, for who would change them.
+/// Problems of the flags and what to do, for a caller that would change them.
 fn in_words(error: &serde_json::Error) -> std::io::Error {
     std::io::Error::other(format!("{error}; `toolcrib doctor --fix` sets it aside"))
 }
@@ -124,7 +124,7 @@ impl FlagStore {
         self.home.join(STATE)
     }
 
-    /// When they were last written. What stands in the place of their directory counts, too.
+    /// When they were last written. An entry in place of their directory counts, too.
     pub(super) fn stamp(&self) -> Option<Stamp> {
         let directory = self.directory();
         Stamp::at(&self.path()).or_else(|| match directory.is_dir() {

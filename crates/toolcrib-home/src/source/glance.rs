@@ -1,7 +1,7 @@
 //! Whether anything may have changed at all: [`Glance`], one `stat` for each path, nothing opened, nothing allocated.
 //!
 //! Most looks find nothing new. A glance knows what the last look found behind each path; while all of that is still there, a look would
-//! find the same. Where paths lead through links, somebody may lead them elsewhere and back: so a glance is good for [`LONGEST`] only.
+//! find the same. Where paths lead through links, someone may lead them elsewhere and back: so a glance is good for [`LONGEST`] only.
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt as _;
@@ -20,7 +20,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Glance {
     made: Instant,
-    /// Numbers that are others when something changed that is no file of ours: the program's tools, the secrets.
+    /// Numbers that are others when something changed that is not a file of ours: the program's tools, the secrets.
     numbers: [u64; 2],
     expected: Vec<(CString, Expected)>,
 }

@@ -1,12 +1,13 @@
 //! How tools of files use each other: which one a name in a file means, and in what order they are made.
 //!
-//! `base-tool` and `use-tool` name tools the way callers do. What is unknown makes the tool that names it unavailable, and so
-//! does a circle; the others are not touched. Bases come before what builds on them.
+//! `base-tool` and `use-tool` name tools the way callers do. An unknown tool or a cycle makes the tools that use it unavailable; the
+//! others are not touched. Bases come before what builds on them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::definition::LinkFault;
+use crate::model::names::{Slug, WireName};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::Entry;
@@ -20,7 +21,7 @@ pub(super) struct Node<'a> {
     pub(super) definition: &'a FileDefinition,
 }
 
-/// Whose a tool is that is no file's. Those of the program come before those of files, those of the store after them.
+/// The owner of a tool that has no file. Those of the program come before those of files, those of the store after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Whose {
     Program,
@@ -34,6 +35,8 @@ pub(super) enum Target {
     Firm(Arc<Entry>),
     /// The node of this number.
     Node(usize),
+    /// A tool whose file has errors; the file.
+    Broken(String),
     /// Nothing; these names are near.
     Unknown(Vec<String>),
 }
@@ -48,9 +51,27 @@ pub(super) struct Links {
     pub(super) order: Vec<usize>,
 }
 
+/// A file with errors, and the name that its tool would have.
+pub(super) struct BrokenFile<'a> {
+    pub(super) name: &'a WireName,
+    pub(super) shown: &'a str,
+}
+
 /// Links nodes with each other and with what the program itself and the store have.
-pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str, Whose) -> Option<Arc<Entry>>) -> Links {
+pub(super) fn link(
+    nodes: &[Node<'_>],
+    broken: &[BrokenFile<'_>],
+    firm: &dyn Fn(&str, Whose) -> Option<Arc<Entry>>,
+) -> Links {
     let names = Names::of(nodes);
+    let in_broken_file = |reference: &str| {
+        let bare = reference.strip_prefix('+').unwrap_or(reference);
+        let of_this_name = |file: &&BrokenFile<'_>| {
+            file.name.as_str() == bare || Slug::from_wire(file.name).as_str() == bare
+        };
+        let file = broken.iter().find(of_this_name)?;
+        Some(Target::Broken(file.shown.to_owned()))
+    };
     let uses: Vec<Vec<(String, Target)>> = nodes
         .iter()
         .map(|node| {
@@ -61,7 +82,8 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str, Whose) -> Option<Arc<
                         .map(Target::Firm)
                         .or_else(|| names.find(reference).map(Target::Node))
                         .or_else(|| firm(reference, Whose::Stored).map(Target::Firm))
-                        .unwrap_or_else(|| Target::Unknown(names.near(reference)));
+                        .or_else(|| in_broken_file(reference))
+                        .unwrap_or_else(|| Target::Unknown(names.near(reference, node)));
                     (reference.to_owned(), target)
                 })
                 .collect()
@@ -71,12 +93,18 @@ pub(super) fn link(nodes: &[Node<'_>], firm: &dyn Fn(&str, Whose) -> Option<Arc<
     for (index, (fault, uses)) in faults.iter_mut().zip(&uses).enumerate() {
         let mut numbered = uses.iter().enumerate();
         let unknown = numbered.find_map(|(number, (reference, target))| match target {
-            Target::Unknown(near) => Some(LinkFault {
-                code: "unknown-tool",
-                span: nodes[index].definition.use_at(number).tool,
-                message: unknown_tool(reference, near),
-            }),
+            Target::Unknown(near) => Some((number, unknown_tool(reference, near))),
+            Target::Broken(file) => {
+                let used = text::shorten(reference, 80);
+                let message = format!("it uses `{used}`, whose file `{file}` has errors");
+                Some((number, message))
+            }
             Target::Firm(_) | Target::Node(_) => None,
+        });
+        let unknown = unknown.map(|(number, message)| LinkFault {
+            code: "unknown-tool",
+            span: nodes[index].definition.use_at(number).tool,
+            message,
         });
         *fault = fault.take().or(unknown);
     }
@@ -91,9 +119,9 @@ fn unknown_tool(reference: &str, near: &[String]) -> String {
     let shown = text::shorten(reference, 80);
     let near: Vec<&str> = near.iter().map(String::as_str).collect();
     match near.as_slice() {
-        [] => format!("it uses `{shown}`, which is no tool here"),
+        [] => format!("it uses `{shown}`, and there is no tool of that name"),
         near => format!(
-            "it uses `{shown}`, which is no tool here; did you mean {}?",
+            "it uses `{shown}`, and there is no tool of that name; did you mean {}?",
             text::or_list(near)
         ),
     }
@@ -162,8 +190,11 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn near(&self, reference: &str) -> Vec<String> {
-        let near = text::nearest(reference, self.by_name.keys().copied());
+    /// The names that are near, but for that of the tool itself.
+    fn near(&self, reference: &str, user: &Node<'_>) -> Vec<String> {
+        let own = user.definition.name().as_str();
+        let others = self.by_name.keys().copied().filter(|name| *name != own);
+        let near = text::nearest(reference, others);
         near.into_iter().map(str::to_owned).collect()
     }
 }
@@ -185,7 +216,7 @@ fn ordered(
     let targets = |node: usize| {
         uses[node].iter().filter_map(|(_, target)| match target {
             Target::Node(used) => Some(*used),
-            Target::Firm(_) | Target::Unknown(_) => None,
+            Target::Firm(_) | Target::Broken(_) | Target::Unknown(_) => None,
         })
     };
     let mut marks = vec![Mark::New; nodes.len()];
@@ -234,8 +265,6 @@ fn blame(
     uses: &[Vec<(String, Target)>],
     faults: &mut [Option<LinkFault>],
 ) {
-    /// More of a long circle helps nobody.
-    const SHOWN: usize = 8;
     for (at, node) in circle.iter().enumerate() {
         if faults[*node].is_some() {
             continue;
@@ -244,10 +273,6 @@ fn blame(
         let mut names: Vec<&str> = round
             .map(|node| nodes[*node].definition.name().as_str())
             .collect();
-        if names.len() > SHOWN {
-            names.truncate(SHOWN);
-            names.push("…");
-        }
         names.push(nodes[*node].definition.name().as_str());
         let next = circle[(at + 1) % circle.len()];
         let leads_on =

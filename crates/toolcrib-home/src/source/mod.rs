@@ -16,7 +16,7 @@
 //! are very many or slow, it is done less often, so that it takes no more than a twentieth of the time. Polling rather than the kernel's notifications, because those get lost on network file systems, run out, and come late;
 //! here the answer to "is it current?" is given when it is asked.
 //!
-//! The invariant: a file of a workspace is a tool that can be called only while its bytes are those the user trusted, and one
+//! The invariant: a file of a workspace is a tool that can be called only while it says what the user trusted (comments and layout aside), and one
 //! file never keeps another from being loaded. Files of the user or the machine need no trust as long as other users cannot
 //! change them. A tool that is broken, shadowed or not trusted keeps its name and says why it cannot be called.
 
@@ -48,7 +48,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
 pub use draft::{Draft, draft, draft_as_sent, without_computed};
-pub use files::read_file;
+pub use files::{read_file, yaml_of};
 pub use report::{Report, Standing, ToolFile, Trust};
 pub use scope::Scope;
 pub use stored::refusal_of;
@@ -75,7 +75,7 @@ use compose::{FileId, Made, Materials};
 use flags::FlagStore;
 use glance::Glance;
 use pins::{PinStore, Pins};
-use scope::Place;
+use scope::ScopeDir;
 use survey::{KnownDir, Surveyed};
 
 /// That a slug only looks like another, in words that show the difference.
@@ -94,10 +94,10 @@ pub(crate) fn look_alike(slug: &Slug, other: &Slug) -> String {
     )
 }
 
-/// Looking at more files than this, or for longer, is not done for every call: then nobody looks for a while.
+/// Looking at more files than this, or for longer, is not done for every call: then no one looks for a while.
 const FEW: usize = 300;
 const SHORT: Duration = Duration::from_millis(50);
-/// How much longer than it took nobody looks then.
+/// How much longer than it took no one looks then.
 const PACE: u32 = 20;
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// From how many changed files on a call does not load them itself.
@@ -136,7 +136,7 @@ pub(crate) struct SourceOptions {
 /// The files of all scopes, and what they became.
 pub(crate) struct Sources {
     options: SourceOptions,
-    places: Vec<Place>,
+    places: Vec<ScopeDir>,
     pins: PinStore,
     flags: FlagStore,
     state: Mutex<State>,
@@ -161,7 +161,7 @@ struct State {
     changes: u64,
 }
 
-/// What is there now.
+/// The present state.
 struct Look {
     dirs: Vec<Surveyed>,
     /// Of pins, flags and secrets.
@@ -246,7 +246,7 @@ impl Sources {
         Ok(self.flags.set(specs, workspace, enabled)?)
     }
 
-    /// Why it cannot be told what is switched off, if it cannot.
+    /// Why it is unknown what is switched off, if it is.
     pub(crate) fn flags_problem(&self) -> Option<String> {
         self.flags.read().err()
     }
@@ -257,7 +257,7 @@ impl Sources {
         Ok(self.flags.set_bundle(bundle, workspace, enabled)?)
     }
 
-    /// Whether a bundle of Toolcrib's own is switched off; none if nobody can tell.
+    /// Whether a bundle of Toolcrib's own is switched off; none if no one can tell.
     pub(crate) fn is_bundle_enabled(&self, bundle: &str) -> Option<bool> {
         let flags = self.flags.read().ok()?;
         Some(!flags.disables_bundle(bundle, self.workspace_path()))
@@ -294,7 +294,7 @@ impl Sources {
                 self.workspace_path()
                     .and_then(|workspace| self.pins.stamp(workspace)),
                 self.flags.stamp(),
-                // A secret that came or went: each is a file of its own.
+                // A secret that came or went: each is a separate file.
                 Stamp::at(self.options.secrets.directory()),
             ]),
             secrets: self.options.secrets.readings(),
@@ -359,7 +359,7 @@ impl Sources {
         let report = compose::compose(registry, materials, made);
         self.report.store(Arc::new(report));
         self.stored().relink(registry);
-        // Last: whoever sees by it that nothing has changed takes the tools that are there.
+        // Last: a caller that sees by it that nothing has changed uses the present tools.
         self.glance.store(glance);
         true
     }
@@ -385,12 +385,12 @@ impl Sources {
         state: &State,
     ) -> Option<Glance> {
         let mut glance = Glance::new(begun, [state.changes, state.secrets]);
-        // Where there is none of several directories, what they would be in tells of all of them. Not so of a workspace, in which
+        // Where none of several directories exists, their parent shows changes of all of them. Not so of a workspace, in which
         // something changes all the time.
         let mut empty: Vec<&Path> = Vec::new();
         for (base, stamp) in bases.iter().filter(|(_, stamp)| stamp.is_settled(now)) {
             let mut there = self.places.iter().filter(|place| place.base == *base);
-            if there.all(Place::is_nowhere) {
+            if there.all(ScopeDir::is_nowhere) {
                 glance.expect(base, Some(*stamp), true)?;
                 empty.push(base);
             }
@@ -412,7 +412,7 @@ impl Sources {
         Some(glance)
     }
 
-    /// Brings a registry up to date if it is time to look, nobody else does, and it is soon done.
+    /// Brings a registry up to date if it is time to look, no one else does, and it is soon done.
     fn follow(self: &Arc<Self>, registry: &Registry) {
         let since =
             |instant: Instant| u64::try_from((instant - self.begun).as_nanos()).unwrap_or(u64::MAX);
@@ -420,7 +420,7 @@ impl Sources {
         if since(start) < self.next_look.load(Ordering::Relaxed) {
             return;
         }
-        // Also while somebody else looks: what they see may be from before this call.
+        // Also while someone else looks: what they see may be from before this call.
         if let Some(glance) = &*self.glance.load()
             && glance.holds(start, || {
                 [registry.changes(), self.options.secrets.readings()]
@@ -437,7 +437,7 @@ impl Sources {
         let mut state = match self.state.try_lock() {
             Ok(state) => state,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            // Somebody looks already; what is registered will do until they are done.
+            // Someone looks already; what is registered will do until they are done.
             Err(TryLockError::WouldBlock) => return,
         };
         let look = self.look(&state, registry);
@@ -461,14 +461,14 @@ impl Sources {
         let (sources, registry) = (Arc::clone(self), registry.clone());
         std::thread::spawn(move || {
             sources.reload(&registry);
-            // Whoever waited may be gone.
+            // The waiting caller may be gone.
             let _ = done.send(());
         });
         let _ = waiting.recv_timeout(PATIENCE);
     }
 }
 
-/// How long nobody looks after a look at so many files that took so long.
+/// How long no one looks after a look at so many files that took so long.
 fn pause_after(files: usize, took: Duration) -> Duration {
     match files > FEW || took > SHORT {
         true => (took * PACE).min(LONGEST_PAUSE),

@@ -1,6 +1,7 @@
 //! What the user has trusted: [`Pins`] of a workspace, one file of the home each, `trust/<digest of the path>.json`.
 //!
-//! A pin is the digest of a file's bytes. The text is kept beside it to show what changed since, as long as there is room; a pin
+//! A pin is the digest of a file's bytes, and of what they say: a file that changed only in comments and layout stays trusted. Pins of
+//! older versions have the first alone, and hold as they did. The text is kept beside it to show what changed since, as long as there is room; a pin
 //! without one is as good. Damage means that nothing is trusted, and is said.
 
 use std::collections::BTreeMap;
@@ -10,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::content::Content;
+use super::definition::{FileDefinition, FileKind};
 use crate::model::names::hex;
 use crate::storage::{DirLock, DurableDir, Stamp, StorageError};
 
@@ -41,20 +44,35 @@ pub(super) struct Pins {
 pub(super) struct Pin {
     /// SHA-256 of its bytes, in hex.
     pub(super) digest: String,
+    /// SHA-256 of what it says, in hex.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) meaning: Option<String>,
     /// Its text, to show what changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) text: Option<String>,
 }
 
 impl Pin {
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    /// The pin of a file with these bytes; the end of its path says which kind of file it is.
+    pub(super) fn of(bytes: &[u8], path: &str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
         let text = (bytes.len() <= MAX_TEXT)
             .then(|| String::from_utf8(bytes.to_vec()).ok())
             .flatten();
+        let definition =
+            FileKind::of(name).and_then(|(kind, stem)| kind.load(bytes, stem).definition);
         Pin {
             digest: hex(&Sha256::digest(bytes)),
+            meaning: definition.map(|definition| definition.meaning().to_owned()),
             text,
         }
+    }
+
+    /// Whether a file is the one that was trusted, comments and layout aside.
+    pub(super) fn is_of(&self, content: &Content) -> bool {
+        let meaning = content.definition().map(FileDefinition::meaning);
+        content.digest() == Some(self.digest.as_str())
+            || (meaning.is_some() && meaning == self.meaning.as_deref())
     }
 }
 
@@ -106,7 +124,7 @@ impl PinStore {
         let dir = DurableDir::create(self.home.join(DIRECTORY))?;
         let lock = dir.lock()?;
         let name = file_name(workspace);
-        // What is damaged is written anew: nothing in it was trusted any more.
+        // A damaged file is written again: nothing in it was trusted any more.
         let mut pins = match read_from(&dir, &name) {
             Ok(Some(Ok(pins))) => pins,
             Ok(_) | Err(StorageError::TooLarge { .. }) => Pins::default(),

@@ -29,9 +29,9 @@ pub struct ToolFile {
     pub trust: Trust,
     /// What became of it.
     pub standing: Standing,
-    /// What is wrong or doubtful in it.
+    /// Its errors and warnings.
     pub problems: Vec<Problem>,
-    /// What is wrong with how it uses other tools; it cannot run then.
+    /// Problems with how it uses other tools; it cannot run then.
     pub link_faults: Vec<LinkFault>,
     /// What it says, if it makes sense.
     pub definition: Option<FileDefinition>,
@@ -44,7 +44,7 @@ pub struct ToolFile {
 pub enum Trust {
     /// It is where only the user and the machine's administrator can put it.
     ByPlace,
-    /// The user said so about exactly these bytes.
+    /// The user said so about a file that says the same.
     Pinned,
     /// The user has not seen it yet.
     New,
@@ -91,9 +91,9 @@ pub enum Standing {
 pub struct Report {
     /// The files, in the order in which they have names.
     pub files: Vec<ToolFile>,
-    /// What is odd besides.
+    /// Other oddities.
     notes: Vec<String>,
-    /// Names of the setting `disabledTools` that are no tool's.
+    /// Names of the setting `disabledTools` that match no tool.
     pub(crate) disables_nothing: Vec<String>,
     /// Which file an entry is of, by the entry's address; the files keep the entries where they are.
     by_entry: HashMap<usize, usize>,
@@ -143,7 +143,7 @@ impl Report {
                         ),
                     };
                     problems.push(format!(
-                        "`{}` has no name of its own: `{}` is `{holder}`; {remedy}",
+                        "the name of `{}` is taken: `{}` is `{holder}`; {remedy}",
                         file.shown, file.name,
                     ));
                 }
@@ -156,7 +156,7 @@ impl Report {
         problems
     }
 
-    /// The same, no more than a person reads.
+    /// The problems, cut to as many as a person reads.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = self.problems();
         if warnings.len() > MAX_WARNINGS {

@@ -13,7 +13,7 @@ use crate::workspace::Workspace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// The workspace's: `.toolcrib/tools` in it. Nobody may call them until they are trusted.
+    /// The workspace's: `.toolcrib/tools` in it. No one may call them until they are trusted.
     Local,
     /// The user's: `~/.toolcrib/tools`.
     User,
@@ -22,7 +22,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// All scopes; what stands first has a name before the others.
+    /// All scopes; what is first has a name before the others.
     pub const ALL: [Scope; 3] = [Scope::Local, Scope::User, Scope::Global];
 
     /// Its name, which is also that of its bundle.
@@ -53,7 +53,7 @@ pub(super) const FILE_SOURCES: [Source; 3] = [Source::Local, Source::User, Sourc
 
 /// A directory that may hold tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ScopeDir {
     pub(super) scope: Scope,
     /// Where it is on the host.
     pub(super) path: PathBuf,
@@ -63,9 +63,9 @@ pub(super) struct Place {
     pub(super) base: PathBuf,
 }
 
-impl Place {
+impl ScopeDir {
     fn of(scope: Scope, base: &Path, brand: &str, shown_base: &str) -> Self {
-        Place {
+        ScopeDir {
             scope,
             path: base.join(brand).join("tools"),
             shown: format!("{shown_base}{brand}/tools"),
@@ -91,18 +91,18 @@ pub(super) fn places(
     workspace: Option<&Arc<Workspace>>,
     user: Option<&Path>,
     global: &Path,
-) -> Vec<Place> {
+) -> Vec<ScopeDir> {
     let mut places = Vec::new();
     // `.cycod` is where S0 has them.
     let workspace = workspace.map(|workspace| workspace.root());
     if let Some(root) = workspace.filter(|root| !is_same(root, user)) {
         for brand in [".toolcrib", ".cycod"] {
-            places.push(Place::of(Scope::Local, root, brand, ""));
+            places.push(ScopeDir::of(Scope::Local, root, brand, ""));
         }
     }
     if let Some(home) = user {
         for brand in [".toolcrib", ".cycod"] {
-            places.push(Place::of(Scope::User, home, brand, "~/"));
+            places.push(ScopeDir::of(Scope::User, home, brand, "~/"));
         }
     }
     for brand in ["toolcrib", "cycod"] {
@@ -111,7 +111,7 @@ pub(super) fn places(
         } else {
             ""
         };
-        places.push(Place::of(Scope::Global, global, brand, shown_base));
+        places.push(ScopeDir::of(Scope::Global, global, brand, shown_base));
     }
     places
 }

@@ -1,4 +1,4 @@
-//! What the files are now, as far as it can be told without reading them: [`survey`] compares with what was found before.
+//! The present files, as far as it can be determined without reading them: [`survey`] compares with what was found before.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,14 +10,14 @@ use jiff::Timestamp;
 use super::content::Content;
 use super::files::{self, Names, Opened, ToolsDir};
 use super::glance::Glance;
-use super::scope::{Place, Scope};
+use super::scope::{Scope, ScopeDir};
 use crate::storage::Stamp;
 use crate::workspace::Workspace;
 
 /// How long a file that makes no sense is taken for one that is still being written.
 const BEING_WRITTEN: Duration = Duration::from_millis(100);
 
-/// What is known of one place.
+/// The state of one place.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownDir {
     stamp: Option<Stamp>,
@@ -32,7 +32,7 @@ pub(super) struct KnownDir {
     pub(super) files: BTreeMap<String, KnownFile>,
 }
 
-/// What is known of one file.
+/// The state of one file.
 #[derive(Debug, Clone)]
 pub(super) struct KnownFile {
     stamp: Option<Stamp>,
@@ -69,7 +69,7 @@ pub(super) struct Surveyed {
 
 /// Looks at a place; reads its list of names only if that has changed, and no file.
 pub(super) fn survey(
-    place: &Place,
+    place: &ScopeDir,
     workspace: Option<&Workspace>,
     old: &KnownDir,
     now: SystemTime,
@@ -120,8 +120,8 @@ impl KnownDir {
         self.stamp.is_none() && self.closed.is_none()
     }
 
-    /// What to see of it to know that nothing has changed; nothing if that cannot be told by a look from outside.
-    pub(super) fn watch(&self, place: &Place, glance: &mut Glance) -> Option<()> {
+    /// The attributes that show that nothing has changed; none if that cannot be seen from outside.
+    pub(super) fn watch(&self, place: &ScopeDir, glance: &mut Glance) -> Option<()> {
         if self.closed.is_some() {
             return None;
         }
@@ -178,7 +178,7 @@ impl Surveyed {
     }
 
     /// Reads what has to be read; says what is known then, and whether it differs from before.
-    pub(super) fn read(mut self, place: &Place, now: SystemTime) -> (KnownDir, bool) {
+    pub(super) fn read(mut self, place: &ScopeDir, now: SystemTime) -> (KnownDir, bool) {
         let Some(dir) = &self.dir else {
             return (self.known, self.differs);
         };
@@ -204,7 +204,7 @@ impl Surveyed {
                 .as_ref()
                 .is_some_and(|before| before.unsafe_file == unsafe_file);
             let content = match before.map(|before| before.content) {
-                // An editor that empties a file before it writes it: the tool stays what it was until the file stands still.
+                // An editor that empties a file before it writes it: the tool stays as it was until the file stops changing.
                 Some(before) if is_young && before.is_whole() && !content.is_whole() => {
                     is_settled = false;
                     before

@@ -11,7 +11,7 @@ use crate::builtin::unified_diff;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::{definition, manifest};
 
-/// What there is to trust in a workspace, as somebody was shown it. What is pinned is this, whatever the files are by then.
+/// What there is to trust in a workspace, as someone was shown it. These bytes are pinned, whatever the files contain by then.
 pub struct Review {
     /// The files of the workspace.
     pub files: Vec<ReviewedFile>,
@@ -36,6 +36,13 @@ impl Review {
                 && matches!(reviewed.file.trust, Trust::New | Trust::Changed { .. })
         };
         self.files.iter().filter(waits)
+    }
+
+    /// The part of the review that is about these files.
+    pub fn only(mut self, is_meant: impl Fn(&ToolFile) -> bool) -> Self {
+        self.files.retain(|reviewed| is_meant(&reviewed.file));
+        self.gone.clear();
+        self
     }
 
     /// Whether trusting would change anything.
@@ -85,7 +92,10 @@ impl Sources {
             .open()
             .filter_map(|reviewed| {
                 let bytes = reviewed.file.bytes.as_ref()?;
-                Some((reviewed.file.shown.clone(), Pin::of(bytes)))
+                Some((
+                    reviewed.file.shown.clone(),
+                    Pin::of(bytes, &reviewed.file.shown),
+                ))
             })
             .collect();
         self.pins.change(workspace, |pins| {
@@ -102,7 +112,7 @@ impl Sources {
         let Some((workspace, name)) = self.pinned_as(file)? else {
             return Ok(());
         };
-        let pin = Pin::of(bytes);
+        let pin = Pin::of(bytes, &name);
         self.pins.change(workspace, |pins| {
             pins.files.insert(name, pin);
         })?;

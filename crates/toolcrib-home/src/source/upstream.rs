@@ -1,6 +1,6 @@
 //! Tools of upstream servers in a registry: made from settings and pins, and following both.
 //!
-//! Nobody is connected for it. What a server said last, where that is not what is pinned, is known from beside the pins: a tool that changed or is
+//! No one is connected for it. What a server said last, where that is not what is pinned, is known from beside the pins: a tool that changed or is
 //! new is there and not trusted, one that is gone cannot run. Names are the server's own unless something that goes before has them; the
 //! tools of the store and of files come first, then the servers by name.
 
@@ -32,7 +32,7 @@ use crate::upstream::{
     names::{self, Since},
 };
 
-/// How long nobody looks again at what another process may have written.
+/// How long no one looks again at what another process may have written.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// The tools of upstream servers in a registry.
@@ -109,7 +109,7 @@ impl UpstreamTools {
         self.look(registry, &mut state)
     }
 
-    /// Brings a registry up to date if it is time and nobody else does; says whether something changed.
+    /// Brings a registry up to date if it is time and no one else does; says whether something changed.
     pub(crate) fn follow(&self, registry: &Registry) -> bool {
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let is_changed = self.upstreams.take_changed();
@@ -142,7 +142,7 @@ impl UpstreamTools {
             state.config.set(config, ());
             match read_upstreams(&self.home) {
                 Ok(table) => self.upstreams.set(&table),
-                // What was configured stays until somebody can say what else.
+                // What was configured stays until someone can say what else.
                 Err(error) => state.problems = vec![error.to_string()],
             }
         }
@@ -280,7 +280,7 @@ impl UpstreamTools {
     }
 }
 
-/// What a server offers: the tools that were accepted, then those that nobody has accepted yet.
+/// What a server offers: the tools that were accepted, then those that no one has accepted yet.
 struct Offer {
     pinned: Pinned,
     /// By tool, what is not as it was accepted.
@@ -312,7 +312,7 @@ impl Offer {
     }
 }
 
-/// What the tools of each server are called, in the order of its offer: whoever was accepted first chooses first, whichever server it is of.
+/// What the tools of each server are called, in the order of its offer: the tool accepted first chooses first, whichever server it belongs to.
 fn named<'a>(
     offers: impl Iterator<Item = (&'a Arc<Upstream>, &'a Offer)>,
     is_firm: impl Fn(&WireName) -> bool,
@@ -354,7 +354,7 @@ fn drafts(upstream: &Arc<Upstream>, offer: &Offer, named: Vec<(WireName, Slug)>)
         match changes.get(&definition.name) {
             Some(Change::New(_)) => {
                 untrusted = Some(format!(
-                    "the MCP server `{name}` has it since, and nobody has accepted it: {accept} shows it and asks"
+                    "the MCP server `{name}` has added it, and it is not accepted yet: {accept} shows it and asks"
                 ));
             }
             Some(Change::Changed { .. }) => {
@@ -371,7 +371,7 @@ fn drafts(upstream: &Arc<Upstream>, offer: &Offer, named: Vec<(WireName, Slug)>)
                     .is_some_and(upstream::PinnedTool::is_whole);
                 if !is_whole {
                     untrusted = Some(format!(
-                        "somebody changed what was accepted of it: {accept} asks again"
+                        "the record of its acceptance was changed: {accept} asks again"
                     ));
                 }
             }
@@ -424,7 +424,7 @@ fn drafts(upstream: &Arc<Upstream>, offer: &Offer, named: Vec<(WireName, Slug)>)
     offer.tools.iter().zip(named).map(draft).collect()
 }
 
-/// What stands for a tool that cannot be made, or that nobody has accepted: nothing of what its server says about it is published.
+/// What stands for a tool that cannot be made, or that no one has accepted: nothing of what its server says about it is published.
 struct Placeholder(Arc<ToolSpec>);
 
 impl Placeholder {

@@ -1,11 +1,11 @@
 //! Bundles: made, replaced, switched, put in the bin and taken out again.
 
 use super::archive::IMPORTED_AT;
-use super::exact;
 use super::files::{self, BUNDLE_FILE};
-use super::known::Content;
-use super::look::How;
 use super::record::BundleDraft;
+use super::rewrite;
+use super::scan::How;
+use super::shelf::Content;
 use super::writing::{NoStore, Session};
 use super::{BundleDigest, Look, Put, Store, StoreError};
 use crate::model::ids::BundleId;
@@ -26,7 +26,7 @@ impl Store {
         self.put(id, draft, Flag::AsSaid)
     }
 
-    /// The same, but for the switch of a bundle that is there: it stays as it is, whoever switches it at the same time.
+    /// Like the method above, but keeps the switch of an existing bundle, even if it is switched at the same time.
     pub fn put_bundle_as_switched(
         &self,
         id: BundleId,
@@ -62,7 +62,7 @@ impl Store {
                     if bundle != old {
                         bundle.modified_at = now.max(old.created_at).max(old.modified_at);
                     }
-                    // Switching is no structural change. What came from elsewhere is switched on by switching, for which people are shown
+                    // Switching is not a structural change. What came from elsewhere is switched on by switching, for which people are shown
                     // what is in it.
                     let may_be_on = old.is_enabled || !old.extra.contains_key(IMPORTED_AT);
                     bundle.is_enabled = match flag {
@@ -86,7 +86,7 @@ impl Store {
                         soft_deleted_at: None,
                         extra: Default::default(),
                     };
-                    // Nobody knows any more where its tools came from.
+                    // No one knows any more where its tools came from.
                     if session.has_files(id) {
                         bundle.is_enabled = false;
                         let now = now.to_string().into();
@@ -99,9 +99,9 @@ impl Store {
         })
     }
 
-    /// Makes the file of a bundle anew whose own was set aside, so that its tools can be had again.
+    /// Recreates the file of a bundle whose file was set aside, so that its tools are available again.
     ///
-    /// It is off, and counts as imported: nobody knows any more whether it was, and tools of such a bundle ask before every call.
+    /// It is off, and counts as imported: no one knows any more whether it was, and tools of such a bundle ask before every call.
     pub fn recover_bundle(&self, id: BundleId, slug: Slug) -> Result<Bundle, StoreError> {
         refuse_own_slug(&slug)?;
         self.write(id, NoStore::Refuse, |session| {
@@ -165,14 +165,14 @@ impl Store {
         })
     }
 
-    /// Switches a bundle on or off, which is no structural change: `modifiedAt` stays.
+    /// Switches a bundle on or off, which is not a structural change: `modifiedAt` stays.
     pub fn set_bundle_enabled(&self, id: BundleId, enabled: bool) -> Result<Bundle, StoreError> {
         self.write(id, NoStore::Refuse, |session| {
             session.switch_bundle(id, enabled, None)
         })
     }
 
-    /// Switches a bundle on that is still what somebody was shown ([`Store::whole`]): every record of it, to the byte.
+    /// Switches a bundle on that is still what someone was shown ([`Store::whole`]): every record of it, to the byte.
     pub fn enable_as_shown(&self, id: BundleId, shown: BundleDigest) -> Result<Bundle, StoreError> {
         self.write(id, NoStore::Refuse, |session| {
             session.switch_bundle(id, true, Some(shown))
@@ -298,7 +298,7 @@ impl Session<'_> {
             false => shelf.read(BUNDLE_FILE, files::MAX_BYTES as u64)?,
         };
         let bytes = match old {
-            Some(old) => exact::render(bundle, &old, |field| bundle.extra.contains_key(field))?,
+            Some(old) => rewrite::render(bundle, &old, |field| bundle.extra.contains_key(field))?,
             None => files::render(bundle)?,
         };
         shelf.replace(&self.lock, BUNDLE_FILE, &bytes)?;

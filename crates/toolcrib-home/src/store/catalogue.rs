@@ -1,4 +1,4 @@
-//! What is known of the store: [`Catalogue`], and what of that has not been told yet.
+//! The known state of the store: [`Catalogue`], and the changes that have not been reported yet.
 //!
 //! It holds, for each file, its stamp and what was read from it, so that a look need not read what has not changed. It does no reading
 //! itself. What one file cannot say is worked out here and in `rivals`, the same in each process.
@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use super::StoreError;
 use super::files::{self, BUNDLE_FILE, Flaw};
-use super::known::{Content, Known, KnownFile, Place, Shelf};
 use super::record::{Changes, Damage, StoredBundle, StoredTool, ToolKey};
+use super::shelf::{BundleFile, Content, KnownFile, Shelf, StampTrust};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::names::Slug;
 
@@ -17,12 +17,12 @@ use crate::model::names::Slug;
 #[derive(Debug, Default)]
 pub(super) struct Catalogue {
     pub(super) shelves: BTreeMap<BundleId, Shelf>,
-    pub(super) ids: HashMap<ToolId, Vec<Place>>,
+    pub(super) ids: HashMap<ToolId, Vec<BundleFile>>,
     tools: usize,
     pub(super) untold: Untold,
 }
 
-/// What has changed since somebody asked.
+/// What has changed since someone asked.
 #[derive(Debug, Default)]
 pub(super) struct Untold {
     pub(super) bundles: BTreeSet<BundleId>,
@@ -74,7 +74,7 @@ impl Catalogue {
         self.shelves.get(&key.bundle)?.files.get(&*name)?.tool()
     }
 
-    /// What is wrong with the file that a version of a tool has or would have.
+    /// The problem of the file that a version of a tool has or would have.
     pub(super) fn flaw_of(&self, key: &ToolKey) -> Option<StoreError> {
         let name = files::file_name(&key.slug, &key.version);
         let file = self.shelves.get(&key.bundle)?.files.get(&*name)?;
@@ -99,7 +99,7 @@ impl Catalogue {
     }
 
     /// Whether a tool other than the one at a place has the id, or a built-in one.
-    pub(super) fn is_taken(&self, id: ToolId, except: impl Fn(&Place) -> bool) -> bool {
+    pub(super) fn is_taken(&self, id: ToolId, except: impl Fn(&BundleFile) -> bool) -> bool {
         id.is_built_in()
             || self
                 .ids
@@ -139,7 +139,7 @@ impl Catalogue {
                     self.untold.damage |= old.twin.is_some();
                     ids.push(tool.head.tool_id);
                     if let Some(places) = self.ids.get_mut(&tool.head.tool_id) {
-                        // The first one: the new content of the same file stands behind it.
+                        // The first one: the new content of the same file is behind it.
                         if let Some(at) = places.iter().position(|p| p.0 == id && p.1 == *name) {
                             places.remove(at);
                         }
@@ -162,7 +162,7 @@ impl Catalogue {
     }
 
     /// Notes how a file looks now that has the content it had.
-    pub(super) fn touch(&mut self, id: BundleId, name: &str, stamp: Known) {
+    pub(super) fn touch(&mut self, id: BundleId, name: &str, stamp: StampTrust) {
         let shelf = self.shelves.get_mut(&id);
         if let Some(file) = shelf.and_then(|shelf| shelf.files.get_mut(name)) {
             file.stamp = stamp;
@@ -170,14 +170,14 @@ impl Catalogue {
     }
 
     /// Notes how a directory looks in which this process has written.
-    pub(super) fn set_stamp(&mut self, id: BundleId, stamp: Known) {
+    pub(super) fn set_stamp(&mut self, id: BundleId, stamp: StampTrust) {
         if let Some(shelf) = self.shelves.get_mut(&id) {
             shelf.stamp = stamp;
         }
     }
 
     /// Notes how a directory looks, or what is wrong with it.
-    pub(super) fn set_directory(&mut self, id: BundleId, found: Result<Known, Flaw>) {
+    pub(super) fn set_directory(&mut self, id: BundleId, found: Result<StampTrust, Flaw>) {
         let shelf = self.shelves.entry(id).or_default();
         let flaw = match found {
             Ok(stamp) => {
@@ -186,7 +186,7 @@ impl Catalogue {
             }
             Err(flaw) => {
                 // What was known of it proves nothing any more: a glance has to open it again.
-                shelf.stamp = Known::No;
+                shelf.stamp = StampTrust::No;
                 Some(flaw)
             }
         };
@@ -235,7 +235,7 @@ impl Catalogue {
         }
     }
 
-    /// What has not been told, as it is now.
+    /// The changes not reported yet, in their present state.
     pub(super) fn tell(&mut self) -> Changes {
         let untold = std::mem::take(&mut self.untold);
         let bundles = untold.bundles.into_iter();
@@ -292,7 +292,7 @@ impl Catalogue {
         all
     }
 
-    /// What is wrong with a bundle, if something is.
+    /// The problem of a bundle, if there is one.
     pub(super) fn flaw_of_bundle(&self, id: BundleId) -> Option<String> {
         self.shelves.get(&id)?.flaw_of_bundle()
     }
@@ -314,7 +314,7 @@ impl Catalogue {
         let slug = self.shelves.get(bundle)?.bundle().map(|b| b.slug.as_str());
         Some(match self.content(*bundle, name) {
             Some(Content::Tool(twin)) => format!(
-                "`{}/{}@{}` has the same toolID, {}; somebody copied it",
+                "`{}/{}@{}` has the same toolID, {}; it was copied",
                 slug.unwrap_or("?"),
                 twin.key.slug,
                 twin.key.version,

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use super::files::{self, BUNDLE_FILE};
-use super::look::How;
 use super::record::Damage;
+use super::scan::How;
 use super::writing::NoStore;
 use super::{Look, Store, StoreError};
 use crate::model::ids::BundleId;
 use crate::model::names::{Slug, Version};
 use crate::storage::{self, DurableDir};
 
-/// How many versions a damaged record may be of when nobody says which.
+/// How many versions a damaged record may be of when no one says which.
 const GUESSES: u32 = 20;
 
 /// More files that are not the store's are not looked for.
@@ -44,13 +44,13 @@ impl Store {
                         |found: &Damage| damage.file.starts_with(&format!("{}/", found.file));
                     return Err(match found.into_iter().find(above) {
                         Some(Damage { file, reason, .. }) => StoreError::Damaged { file, reason },
-                        None => refused("is in order now"),
+                        None => refused("is fine now"),
                     });
                 }
             }
             if from.stamp_of(name)?.is_none() {
                 return Err(refused(
-                    "is missing, so that there is nothing to set aside; `toolcrib doctor --fix` makes it anew",
+                    "is missing, so there is nothing to set aside; `toolcrib doctor --fix` creates it again",
                 ));
             }
             let now = (self.inner.options.clock)();
@@ -69,7 +69,7 @@ impl Store {
 }
 
 impl Store {
-    /// What is in the directories of the store and is not the store's, relative to the home. Nobody reads or removes it.
+    /// Foreign entries in the directories of the store, relative to the home. No one reads or removes it.
     pub(crate) fn foreign_files(&self) -> Result<Vec<String>, StoreError> {
         let mut found = Vec::new();
         let Some(dir) = DurableDir::open(&self.inner.directory)? else {

@@ -29,7 +29,7 @@ pub enum StoreError {
     SlugTaken {
         /// The slug.
         slug: Slug,
-        /// Who has it.
+        /// Its owner.
         by: BundleId,
     },
     /// The version is there already.
@@ -94,14 +94,14 @@ pub enum StoreError {
         /// The version.
         version: Version,
     },
-    /// A bundle is not what somebody was shown.
+    /// A bundle is not what someone was shown.
     #[error("the bundle `{slug}` changed while you looked; look at it again")]
     BundleChanged {
         /// The bundle's slug.
         slug: Slug,
     },
-    /// What has changed is told to the registry of the crib that the store is part of.
-    #[error("what changes in the store of a crib is told to its registry only; ask that")]
+    /// Changes are reported to the registry of the crib that the store is part of.
+    #[error("only the registry of a crib receives changes in its store; ask the registry")]
     Followed,
     /// There are as many tools as there may be.
     #[error("there are {limit} tools already, as many as `limits.maxTools` allows")]
@@ -114,7 +114,7 @@ pub enum StoreError {
     Damaged {
         /// The file, relative to the home.
         file: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// What was given cannot be kept.

@@ -19,7 +19,7 @@ pub(super) const BUNDLE_FILE: &str = "bundle.json";
 /// The largest file that is read.
 pub(super) const MAX_BYTES: usize = ToolManifest::MAX_BYTES;
 
-/// What is wrong with a file, and whose record it is, where that can be read.
+/// The problem of a file, and the record it holds, where that can be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Flaw {
     pub(super) tool: Option<(Slug, Version)>,
@@ -46,7 +46,7 @@ pub(super) fn file_name(slug: &Slug, version: &Version) -> String {
     name
 }
 
-/// Whether a name of a bundle's directory is one that the store reads: other files are somebody else's. Hidden files are those of editors.
+/// Whether a name of a bundle's directory is one that the store reads: other files are someone else's. Hidden files are those of editors.
 pub(super) fn is_ours(name: &str) -> bool {
     name.ends_with(".json") && !name.starts_with('.')
 }
@@ -88,7 +88,7 @@ pub(super) fn read_bundle(id: BundleId, bytes: &[u8]) -> Result<Bundle, Flaw> {
     }
     if bundle.bundle_id != id {
         return Err(Flaw::new(format!(
-            "it is the file of another bundle, {}; somebody copied or renamed it",
+            "it is the file of another bundle, {}; it was copied or renamed",
             bundle.bundle_id
         )));
     }
@@ -123,12 +123,12 @@ pub(super) fn read_tool(
     };
     if said != bundle {
         return Err(flaw(format!(
-            "it says that it is in the bundle {said}; somebody copied or moved it here"
+            "it says that it is in the bundle {said}; it was copied or moved here"
         )));
     }
     if name != file_name(&slug, &version) {
         return Err(flaw(format!(
-            "its name is not that of `{slug}@{version}`; somebody copied or renamed it"
+            "its name is not that of `{slug}@{version}`; it was copied or renamed"
         )));
     }
     Ok(StoredTool {

@@ -1,19 +1,19 @@
 //! Following other writers: when to look, and what those who are in a hurry do.
 //!
 //! A call looks before it takes a tool, and must not wait: not for a writer of this process, which has the disk to wait for; not for a writer of another one,
-//! who has told nobody yet that it is done; not for a look at all files, which gives way to it.
+//! who has told no one yet that it is done; not for a look at all files, which gives way to it.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{MutexGuard, TryLockError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::look::How;
 use super::record::Changes;
+use super::scan::How;
 use super::{Look, Store, StoreError, unpoisoned};
 use crate::storage::{DurableDir, Generation};
 
-/// While somebody writes: so much longer than the last look took nobody looks again, and at least so long.
+/// While someone writes: so much longer than the last look took no one looks again, and at least so long.
 const PACE: u32 = 20;
 const SHORTEST_PAUSE: Duration = Duration::from_millis(100);
 /// How many files a call reads itself.
@@ -49,7 +49,7 @@ impl Seen {
         }
     }
 
-    /// Only if nobody was writing.
+    /// Only if no one was writing.
     pub(super) fn if_quiet(self) -> Option<Self> {
         self.generation.is_quiet().then_some(self)
     }
@@ -68,14 +68,14 @@ impl Seen {
     }
 }
 
-/// A writer at work, and until when nobody looks at what it does.
+/// A writer at work, and until when no one looks at what it does.
 #[derive(Debug)]
 pub(super) struct Busy {
     generation: Generation,
     until: Instant,
 }
 
-/// What a long look does when somebody in a hurry comes.
+/// What a long look does when someone in a hurry comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
     /// It begins again after them.
@@ -84,11 +84,11 @@ pub(crate) enum Way {
     Keep,
 }
 
-/// What somebody in a hurry learns.
+/// What someone in a hurry learns.
 pub(crate) enum Followed {
     /// What has changed, as far as it is known.
     Changes(Changes),
-    /// So much that it takes a while; nothing is told.
+    /// So much that it takes a while; nothing is reported.
     Much,
 }
 
@@ -115,7 +115,7 @@ impl Store {
         Ok(Followed::Changes(self.told()))
     }
 
-    /// What is known to have changed, without a look.
+    /// Known changes, without a look.
     pub(crate) fn told(&self) -> Changes {
         let has_untold = self.known().has_untold();
         match has_untold {
@@ -146,13 +146,13 @@ impl Store {
             if is_done? {
                 break;
             }
-            // Whoever is in a hurry is first.
+            // A caller in a hurry comes first.
             std::thread::yield_now();
         }
         Ok(())
     }
 
-    /// The right to look, unless somebody has it and keeps it for longer.
+    /// The right to look, unless someone has it and keeps it for longer.
     fn looking_at_once(&self) -> Option<MutexGuard<'_, ()>> {
         let start = Instant::now();
         loop {
@@ -192,7 +192,7 @@ impl Store {
         let mut now = Seen::now(&self.inner.lock_file);
         let mut dir = None;
         if !now.generation.is_quiet() {
-            // A writer is at work, or was killed. If nobody is, say so, or everybody would look each time until the next writer.
+            // A writer is at work, or was killed. If no one is, say so, or everybody would look each time until the next writer.
             dir = DurableDir::open(&self.inner.directory)?;
             if let Some(Ok(Some(lock))) = dir.as_ref().map(DurableDir::try_lock_counted) {
                 drop(lock);

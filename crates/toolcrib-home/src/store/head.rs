@@ -1,6 +1,6 @@
 //! Reads what lists need of a tool's file, and steps over the rest.
 //!
-//! What is stepped over is checked all the same: a file is read here if and only if [`ToolManifest`](crate::spec::manifest::ToolManifest)
+//! Skipped parts are still checked: a file is read here if and only if [`ToolManifest`](crate::spec::manifest::ToolManifest)
 //! can be read from it. Only no tree of it is built, which is what makes thousands of tools open quickly.
 
 use std::borrow::Cow;

@@ -7,8 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::bundles::refuse_own_slug;
 use super::files::{self, BUNDLE_FILE};
-use super::known::Content;
 use super::record::{StoredBundle, StoredTool, ToolKey};
+use super::shelf::Content;
 use super::tools::{is_same_but_for_switch, key_of, later, taken};
 use super::writing::{NoStore, Session};
 use super::{Install, Store, StoreError};
@@ -21,7 +21,7 @@ impl Store {
     /// Adds a whole bundle in one step, as imports do: all of it or nothing. A crash at any moment leaves the old bundle or the new one.
     ///
     /// The times are the store's; a bundle or a version that was there keeps its `createdAt` and its id, and one that stays as it is its
-    /// `modifiedAt`, too. The ids of tools are kept where nobody else has them, and the switches of single tools as they are here. Nothing that
+    /// `modifiedAt`, too. The ids of tools are kept where no one else has them, and the switches of single tools as they are here. Nothing that
     /// is installed is built in or in the bin.
     pub fn install(
         &self,
@@ -148,7 +148,7 @@ impl Session<'_> {
         Ok(foreign)
     }
 
-    /// What is written: with the ids and times it is to have.
+    /// The record to write, with its ids and times.
     fn prepare(
         &self,
         mut bundle: Bundle,
@@ -218,7 +218,7 @@ impl Session<'_> {
     }
 }
 
-/// Leaves the switches of single tools as whoever has the bundle set them, whatever the bundle that comes says: a version that is here keeps
+/// Leaves the switches of single tools as the user set them, whatever the incoming bundle says: a version that is here keeps
 /// its own, and a new version of a tool whose versions are all off arrives off.
 pub(super) fn keep_switches<'a>(
     tools: &mut [ToolManifest],

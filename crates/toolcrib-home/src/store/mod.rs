@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The store keeps what it is given and keeps it whole: ids, times, uniqueness, the bin, damage. It does not know what a tool does;
-//! whether a definition can run is checked by whoever puts it (`source`), and never written back.
+//! whether a definition can run is checked by the layer that saves it (`source`), and never written back.
 //!
 //! The invariant: within a bundle there is one record of a slug and version, whatever number of processes write at once and wherever they
 //! are killed; and a file that cannot be read costs nothing but its own record.
@@ -20,20 +20,20 @@ mod bundles;
 mod catalogue;
 mod damage;
 mod error;
-mod exact;
 mod files;
 mod follow;
 mod head;
 mod install;
-mod known;
-mod look;
 mod reaper;
 mod record;
+mod rewrite;
 mod rivals;
+mod scan;
+mod shelf;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod whole;
+mod whole_bundle;
 mod writing;
 
 use std::path::PathBuf;
@@ -45,11 +45,11 @@ use jiff::Timestamp;
 pub use error::StoreError;
 pub(crate) use follow::{Followed, Way};
 pub use record::{BundleDraft, Changes, Damage, StoredBundle, StoredTool, ToolHead, ToolKey};
-pub use whole::{BundleDigest, WholeBundle};
+pub use whole_bundle::{BundleDigest, WholeBundle};
 
 use catalogue::Catalogue;
 use follow::Seen;
-use look::How;
+use scan::How;
 
 use crate::model::ids::BundleId;
 use crate::spec::manifest::Bundle;
@@ -91,25 +91,26 @@ pub enum Put {
     Replaced(Bundle),
 }
 
-/// What is to be done where a bundle that is installed is there already.
+/// How an import treats a bundle that exists already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Install {
     /// Nothing: it is refused.
     New,
     /// The one that is there is replaced as a whole, in one step, whatever is in it.
     Update,
-    /// The same, if it is still what somebody was shown ([`Store::whole`]).
+    /// Replaced like `Update`, if it is still in the state that a person was shown ([`Store::whole`]).
     UpdateOf(BundleDigest),
 }
 
 /// The store of a home. Cloning is cheap and shares everything. Nothing is created until there is something to write.
 ///
-/// What is asked of it is answered from memory, as of the last look ([`changes`](Self::changes)) and with this process's own writes;
-/// the first question looks, if nobody has, and where that fails, a list is empty and `changes` says why. All methods block; those that write wait for other writers and for the disk.
+/// Questions are answered from memory, as of the last look ([`changes`](Self::changes)) and with this process's own writes; the first
+/// question looks, if no one has, and where that fails, a list is empty and `changes` says why. All methods block; those that write wait
+/// for other writers and for the disk.
 #[derive(Clone)]
 pub struct Store {
     inner: Arc<Inner>,
-    /// Whether this one is told what has changed, where somebody is told.
+    /// Whether this one receives changes, if there is a subscriber.
     is_follower: bool,
 }
 
@@ -119,19 +120,19 @@ struct Inner {
     directory: PathBuf,
     lock_file: PathBuf,
     options: StoreOptions,
-    /// Whoever looks or writes has this, and `known` is changed by nobody else; those who only ask never wait for it. Taken after the
+    /// Held to look or write; `known` is changed only under it. Readers never wait for it. Taken after the
     /// lock of all writers, if that is taken.
     looking: Mutex<()>,
     known: RwLock<Catalogue>,
     /// What the lock file said before the last look; `None` if it has to be looked again.
     seen: Mutex<Option<Seen>>,
-    /// What it said, and when, as calls last looked while somebody was writing.
+    /// What it said, and when, as calls last looked while someone was writing.
     busy: Mutex<Option<follow::Busy>>,
     /// Whether `looking` is held by a look that gives way, and whether it is to do so.
     is_surveying: AtomicBool,
     gives_way: AtomicBool,
     has_looked: AtomicBool,
-    /// Whether somebody has to be told of every change: then nobody else is, since each is told once.
+    /// Whether a subscriber needs every change: then no one else gets any, since each is reported once.
     has_follower: AtomicBool,
 }
 
@@ -159,7 +160,7 @@ impl Store {
         }
     }
 
-    /// The same store for who has to be told of every change. From now on [`changes`](Self::changes) of all others is refused.
+    /// This store, for the subscriber that needs every change. From now on [`changes`](Self::changes) of all others is refused.
     pub(crate) fn follower(&self) -> Store {
         self.inner.has_follower.store(true, Ordering::Relaxed);
         Store {
@@ -168,10 +169,10 @@ impl Store {
         }
     }
 
-    /// What has changed since the last time somebody asked this, by this process or another; at first that is everything. Of the store
-    /// of a [`Crib`](crate::crib::Crib) only its registry is told, since each change is told once: for others it is an error.
+    /// What has changed since the last time someone asked this, by this process or another; at first that is everything. Of the store
+    /// of a [`Crib`](crate::crib::Crib) only its registry receives changes, since each is reported once: for others it is an error.
     ///
-    /// On error nothing that is known changes, and what there was to tell is told the next time.
+    /// On error the known state does not change, and pending changes are reported the next time.
     pub fn changes(&self, look: Look) -> Result<Changes, StoreError> {
         if !self.is_follower && self.inner.has_follower.load(Ordering::Relaxed) {
             return Err(StoreError::Followed);
@@ -192,7 +193,7 @@ impl Store {
             .map_or_else(|_| Vec::new(), |known| known.damage())
     }
 
-    /// What is wrong with a bundle, if something is: then its tools are there, but off.
+    /// The problem of a bundle, if there is one: then its tools are there, but off.
     pub fn bundle_damage(&self, id: BundleId) -> Option<String> {
         self.looked().ok()?.flaw_of_bundle(id)
     }
@@ -257,7 +258,7 @@ impl Store {
         all
     }
 
-    /// What is known, after a first look if there was none.
+    /// The known state, after a first look if there was none.
     fn looked(&self) -> Result<RwLockReadGuard<'_, Catalogue>, StoreError> {
         if !self.inner.has_looked.load(Ordering::Acquire) {
             let _looking = unpoisoned(self.inner.looking.lock());
@@ -273,7 +274,7 @@ impl Store {
 
     /// Looks, unless that is given up; says whether. Only for those who have `looking`.
     fn look_now(&self, dir: Option<&DurableDir>, how: &How<'_>) -> Result<bool, StoreError> {
-        let Some(findings) = look::look(&self.known(), dir, how)? else {
+        let Some(findings) = scan::look(&self.known(), dir, how)? else {
             return Ok(false);
         };
         findings.apply(&mut self.known_mut());

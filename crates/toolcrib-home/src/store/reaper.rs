@@ -1,4 +1,4 @@
-//! What is removed in the end: empty bundles that were long enough in the bin, and what dead writers left.
+//! Final removal: of empty bundles that were long enough in the bin, and of files that dead writers left.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,7 +14,7 @@ const IN_THE_BIN: SignedDuration = SignedDuration::from_hours(48);
 impl Store {
     /// Removes bundles that were put in the bin two days ago and are empty, and what dead writers left. Returns the bundles.
     ///
-    /// A bundle with any file in its directory but its own stays, whoever put it there, and so does one that was put in the bin later
+    /// A bundle with any foreign file in its directory stays, and so does one that was put in the bin later
     /// than now: the clock has been set back.
     pub fn reap(&self) -> Result<Vec<BundleId>, StoreError> {
         if DurableDir::open(&self.inner.directory)?.is_none() {
@@ -31,7 +31,7 @@ impl Store {
                 let Some(shelf) = session.dir.subdir(&id.to_string()).ok().flatten() else {
                     continue;
                 };
-                // One that cannot be read stays, and is no reason to keep the others.
+                // An unreadable one stays; the others are still removed.
                 let (Ok(_), Ok(bundle)) = (
                     shelf.sweep(&session.lock),
                     session.bundle_on(Some(&shelf), id),

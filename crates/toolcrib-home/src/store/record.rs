@@ -26,7 +26,7 @@ pub struct BundleDraft {
     pub slug: Slug,
     /// The name for lists.
     pub display_name: String,
-    /// What is in it.
+    /// Its contents.
     pub description: String,
     /// The switch.
     pub is_enabled: bool,
@@ -102,7 +102,7 @@ pub struct Damage {
     pub tool: Option<(Slug, Version)>,
     /// What the bundle is called, of a bundle's own file that is damaged, where that can still be read.
     pub bundle_slug: Option<Slug>,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
@@ -111,7 +111,7 @@ pub struct Damage {
 pub struct Changes {
     /// Bundles that came, changed or went. The tools of one that went are in `tools`, too. One whose file is damaged or missing counts
     /// as gone, but its tools stay: they are off, for the reason that [`Store::bundle_damage`](super::Store::bundle_damage) gives.
-    /// That a bundle has more or fewer tools is no change of the bundle.
+    /// That a bundle has more or fewer tools is not a change of the bundle.
     pub bundles: Vec<(BundleId, Option<Arc<StoredBundle>>)>,
     /// Tools that came, changed or went, in no order.
     pub tools: Vec<(ToolKey, Option<Arc<StoredTool>>)>,

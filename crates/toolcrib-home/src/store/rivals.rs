@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::catalogue::Catalogue;
-use super::known::{Content, Place, Shelf};
+use super::shelf::{BundleFile, Content, Shelf};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::names::Slug;
 
@@ -18,7 +18,7 @@ impl Catalogue {
         let winner = if places.len() == 1 {
             places.first()
         } else {
-            let age = |place: &Place| match self.content(place.0, &place.1) {
+            let age = |place: &BundleFile| match self.content(place.0, &place.1) {
                 Some(Content::Tool(tool)) => Some(tool.head.created_at),
                 _ => None,
             };

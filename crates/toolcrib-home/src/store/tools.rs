@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::exact;
 use super::files;
-use super::known::Content;
 use super::record::{StoredTool, ToolHead, ToolKey};
+use super::rewrite;
+use super::shelf::Content;
 use super::writing::{NoStore, Session};
 use super::{Store, StoreError};
 use crate::model::ids::ToolId;
@@ -15,7 +15,7 @@ use crate::spec::manifest::ToolManifest;
 use crate::storage::{DurableDir, StorageError};
 
 impl Store {
-    /// Adds one version of a tool. Times are the store's, whatever the manifest says; its id is kept if nobody has it.
+    /// Adds one version of a tool. Times are the store's, whatever the manifest says; its id is kept if no one has it.
     pub fn put_tool(&self, mut manifest: ToolManifest) -> Result<Arc<StoredTool>, StoreError> {
         let key = key_of(&manifest);
         self.write(key.bundle, NoStore::Refuse, |session| {
@@ -37,7 +37,7 @@ impl Store {
             let name = files::file_name(&key.slug, &key.version);
             match shelf.create_new(&session.lock, &name, &tool.bytes) {
                 Ok(()) => {}
-                // Somebody made it by hand, a moment ago.
+                // Someone made it by hand, a moment ago.
                 Err(StorageError::Exists { .. }) => return Err(taken(&bundle.slug, &key)),
                 Err(error) => return Err(error.into()),
             }
@@ -72,7 +72,7 @@ impl Store {
                 manifest.modified_at = later((self.inner.options.clock)(), &old.head);
             }
             let is_unknown = |field: &str| manifest.extra.contains_key(field);
-            let bytes = exact::render(&manifest, &old.bytes, is_unknown)?;
+            let bytes = rewrite::render(&manifest, &old.bytes, is_unknown)?;
             session.rewrite(&shelf, &key, bytes)
         })
     }
@@ -87,7 +87,7 @@ impl Store {
             let shelf = session.shelf(key.bundle)?;
             let bundle = session.bundle_to_change(&shelf, key.bundle)?;
             let old = session.tool(&bundle, &shelf, key)?;
-            let bytes = exact::with_field(&old.bytes, "isEnabled", &enabled.to_string())?;
+            let bytes = rewrite::with_field(&old.bytes, "isEnabled", &enabled.to_string())?;
             session.rewrite(&shelf, key, bytes)
         })
     }
@@ -123,7 +123,7 @@ pub(super) fn taken(bundle: &crate::model::names::Slug, key: &ToolKey) -> StoreE
     }
 }
 
-/// Whether a version is replaced by itself. Switching is no structural change.
+/// Whether a version is replaced by itself. Switching is not a structural change.
 pub(super) fn is_same_but_for_switch(old: &StoredTool, new: &ToolManifest) -> bool {
     old.manifest().is_ok_and(|mut old| {
         old.is_enabled = new.is_enabled;

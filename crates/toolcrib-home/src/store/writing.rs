@@ -11,9 +11,9 @@ use rustix::fs::FileType;
 
 use super::files::{self, BUNDLE_FILE};
 use super::follow::Seen;
-use super::known::{Content, Known, KnownFile};
-use super::look::{self, Found, How};
 use super::record::{StoredTool, ToolKey};
+use super::scan::{self, FileState, How};
+use super::shelf::{Content, KnownFile, StampTrust};
 use super::{Look, Store, StoreError, unpoisoned};
 use crate::model::ids::BundleId;
 use crate::spec::manifest::Bundle;
@@ -53,7 +53,7 @@ impl Store {
                 None => return Err(StoreError::BundleNotFound { id }),
             },
         };
-        // First the lock, then our own: who waits for other processes keeps nobody here from looking.
+        // First the lock, then our own: who waits for other processes keeps no one here from looking.
         let lock = dir.lock_counted()?;
         let looking = unpoisoned(self.inner.looking.lock());
         let seen = *unpoisoned(self.inner.seen.lock());
@@ -73,7 +73,7 @@ impl Store {
         };
         let result = change(&session);
         match &result {
-            // What is on the disk need not be what we think.
+            // The state on disk may differ from what we expect.
             Err(StoreError::Storage(_)) => {}
             Ok(_) | Err(_) => self.set_seen(Some(Seen::after(session.lock.generation_after()))),
         }
@@ -101,7 +101,7 @@ impl Session<'_> {
         self.bundle_on(self.dir.subdir(&id.to_string()).ok().flatten().as_ref(), id)
     }
 
-    /// The same, where its directory is open.
+    /// Reads a bundle whose directory is open.
     pub(super) fn bundle_on(
         &self,
         shelf: Option<&DurableDir>,
@@ -156,7 +156,7 @@ impl Session<'_> {
             }))
     }
 
-    /// Looks whether somebody has edited a file by hand.
+    /// Looks whether someone has edited a file by hand.
     pub(super) fn refresh(
         &self,
         shelf: &DurableDir,
@@ -166,7 +166,7 @@ impl Session<'_> {
         let found = {
             let known = self.store.known();
             let known = known.shelf(id).and_then(|shelf| shelf.files.get(name));
-            look::look_at(shelf, id, name, FileType::Unknown, known, SystemTime::now())?
+            scan::look_at(shelf, id, name, FileType::Unknown, known, SystemTime::now())?
         };
         self.note(id, name, found);
         Ok(())
@@ -175,7 +175,7 @@ impl Session<'_> {
     /// Notes what was written into a file.
     pub(super) fn wrote(&self, shelf: &DurableDir, id: BundleId, name: &str, content: Content) {
         let file = KnownFile::new(stamp_now(Some(shelf), name), content);
-        self.note(id, name, Found::New(file));
+        self.note(id, name, FileState::New(file));
         self.wrote_in(shelf, id);
     }
 
@@ -187,7 +187,7 @@ impl Session<'_> {
         let mut known = self.store.known_mut();
         let is_known = known.shelf(id).is_some_and(|shelf| shelf.stamp.is(&before));
         if of == id && is_known {
-            known.set_stamp(id, Known::at(after, SystemTime::now()));
+            known.set_stamp(id, StampTrust::at(after, SystemTime::now()));
             self.before.set(Some((id, after)));
         }
     }
@@ -201,40 +201,40 @@ impl Session<'_> {
             let file = KnownFile::new(stamp_now(shelf.as_ref(), &name), content);
             known.set_file(id, &name.into(), Some(file));
         }
-        // Nobody else knew the directory until now.
+        // No one else knew the directory until now.
         if let Some(Ok(stamp)) = shelf.as_ref().map(DurableDir::stamp) {
-            known.set_stamp(id, Known::at(stamp, SystemTime::now()));
+            known.set_stamp(id, StampTrust::at(stamp, SystemTime::now()));
         }
         known.settle([id]);
     }
 
     /// Notes that a file is gone.
     pub(super) fn removed(&self, shelf: &DurableDir, id: BundleId, name: &str) {
-        self.note(id, name, Found::Gone);
+        self.note(id, name, FileState::Gone);
         self.wrote_in(shelf, id);
     }
 
-    fn note(&self, id: BundleId, name: &str, found: Found) {
+    fn note(&self, id: BundleId, name: &str, found: FileState) {
         let mut known = self.store.known_mut();
         match found {
-            Found::Same => return,
-            Found::Touched(stamp) => {
+            FileState::Same => return,
+            FileState::Touched(stamp) => {
                 known.touch(id, name, stamp);
                 return;
             }
-            Found::New(file) => known.set_file(id, &name.into(), Some(file)),
-            Found::Gone => known.set_file(id, &name.into(), None),
+            FileState::New(file) => known.set_file(id, &name.into(), Some(file)),
+            FileState::Gone => known.set_file(id, &name.into(), None),
         }
         known.settle([id]);
     }
 }
 
 /// How a file looks that was just written. Without a stamp the next look reads it again.
-fn stamp_now(shelf: Option<&DurableDir>, name: &str) -> Known {
-    // Before the stamp is taken: what somebody changes right after that, in the same tick, must not be taken for settled.
+fn stamp_now(shelf: Option<&DurableDir>, name: &str) -> StampTrust {
+    // Before the stamp is taken: what someone changes right after that, in the same tick, must not be taken for settled.
     let now = SystemTime::now();
     match shelf.map(|shelf| shelf.stamp_of(name)) {
-        Some(Ok(Some(stamp))) => Known::at(stamp, now),
-        Some(Ok(None) | Err(_)) | None => Known::No,
+        Some(Ok(Some(stamp))) => StampTrust::at(stamp, now),
+        Some(Ok(None) | Err(_)) | None => StampTrust::No,
     }
 }

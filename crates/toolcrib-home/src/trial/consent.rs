@@ -1,6 +1,6 @@
-//! Who agrees to what the calls of tests would ask about: [`Consent`].
+//! Consent to the questions of test calls: [`Consent`].
 //!
-//! Tests ask nobody, and work on files that nobody trusts yet: what is behind the sandbox of a throw-away workspace, without a network,
+//! Tests ask no one, and work on files that no one trusts yet: what is behind the sandbox of a throw-away workspace, without a network,
 //! can do no harm there. What the sandbox does not hold, and what leaves it for some host, is agreed to only by `--yes`. What a rule
 //! denies never gets here.
 

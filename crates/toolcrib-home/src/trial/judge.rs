@@ -1,6 +1,8 @@
 //! What came of a test's call against what its `expected` says: [`judge`].
 //!
-//! Pure but for `file-exists`, which looks into the throw-away workspace and nowhere else.
+//! Pure but for `file-exists` and `file-contains`, which look into the throw-away workspace and nowhere else.
+
+use std::io::Read as _;
 
 use regex::RegexBuilder;
 use serde::Serialize;
@@ -16,6 +18,9 @@ use crate::workspace::Workspace;
 
 /// How much memory a pattern may take once it is compiled.
 const PATTERN_BYTES: usize = 1024 * 1024;
+
+/// How much of a file is looked at.
+const MAX_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// The fields of what a command tool returns. `expected.value` with other names is about JSON that the tool prints.
 const VALUE_FIELDS: [&str; 7] = [
@@ -92,12 +97,27 @@ impl Observed {
 /// Everything that was expected and did not come, in the order of S0's fields.
 pub fn judge(expected: &Expected, seen: &Observed, workspace: &Workspace) -> Vec<Mismatch> {
     let mut found = Vec::new();
-    found.extend(exit(expected.exit_code, seen));
-    if seen.error.is_some() && !seen.is_exit() {
-        // What a call did not get to do cannot be looked at.
-        return found;
+    match &expected.error {
+        Some(wanted) => {
+            found.extend(error_mismatch(wanted, seen));
+            let exit_code = expected.exit_code.filter(|_| seen.is_exit());
+            found.extend(exit_code.and_then(|code| exit(Some(code), seen)));
+        }
+        None => {
+            found.extend(exit(expected.exit_code, seen));
+            if seen.error.is_some() && !seen.is_exit() {
+                // What a call did not get to do cannot be looked at.
+                return found;
+            }
+        }
     }
     let output = seen.output.as_deref().unwrap_or_default();
+    found.extend(
+        expected
+            .output
+            .as_deref()
+            .and_then(|wanted| whole_output(wanted, output)),
+    );
     for wanted in &expected.output_contains {
         if !output.contains(wanted.as_str()) {
             found.push(Mismatch {
@@ -125,6 +145,9 @@ pub fn judge(expected: &Expected, seen: &Observed, workspace: &Workspace) -> Vec
                 diff: None,
             });
         }
+    }
+    for (path, texts) in &expected.file_contains {
+        found.extend(file_mismatches(path, texts, workspace));
     }
     if let Some(wanted) = &expected.value {
         found.extend(value_mismatches(wanted, seen));
@@ -187,6 +210,88 @@ fn pattern_mismatch(pattern: &str, output: &str) -> Option<Mismatch> {
     })
 }
 
+/// The whole output, but for the line end that the last line of a text has or has not.
+fn whole_output(wanted: &str, output: &str) -> Option<Mismatch> {
+    let bare = |text: &str| text.strip_suffix('\n').unwrap_or(text).to_owned();
+    let (wanted, output) = (bare(wanted), bare(output));
+    (wanted != output).then(|| Mismatch {
+        field: "output",
+        message: match output.is_empty() {
+            true => "the tool printed nothing".to_owned(),
+            false => "the output is another".to_owned(),
+        },
+        diff: Some(text_diff(&wanted, &output)),
+        expected: json!(wanted),
+        actual: json!(output),
+    })
+}
+
+/// A call that had to fail, by the code of its error or a part of its message.
+fn error_mismatch(wanted: &str, seen: &Observed) -> Option<Mismatch> {
+    let (actual, message) = match &seen.error {
+        None => (
+            Value::Null,
+            format!("the call succeeded; it had to fail with `{wanted}`"),
+        ),
+        Some(error) if error.code().as_str() == wanted || error.message().contains(wanted) => {
+            return None;
+        }
+        Some(error) => (
+            json!({"code": error.code(), "message": error.message()}),
+            format!(
+                "the call failed otherwise: {}: {}",
+                error.code(),
+                error.message()
+            ),
+        ),
+    };
+    Some(Mismatch {
+        field: "error",
+        expected: json!(wanted),
+        actual,
+        message,
+        diff: None,
+    })
+}
+
+/// What a file should contain and does not.
+fn file_mismatches(path: &str, texts: &[String], workspace: &Workspace) -> Vec<Mismatch> {
+    let content = match content(path, workspace) {
+        Ok(content) => content,
+        Err(why) => {
+            return vec![Mismatch {
+                field: "file-contains",
+                expected: json!(path),
+                actual: Value::Null,
+                message: format!("`{path}`: {why}"),
+                diff: None,
+            }];
+        }
+    };
+    let missing = texts.iter().filter(|text| !content.contains(text.as_str()));
+    missing
+        .map(|text| Mismatch {
+            field: "file-contains",
+            expected: json!({"file": path, "text": text}),
+            actual: json!(content),
+            message: format!("`{path}` does not contain the text"),
+            diff: Some(text_diff(text, &content)),
+        })
+        .collect()
+}
+
+/// The text of a file that a test left; it is read as far as anyone would write it into a test.
+fn content(path: &str, workspace: &Workspace) -> Result<String, String> {
+    exists(path, workspace)?;
+    let refused = |error: ToolError| error.message().to_owned();
+    let place = workspace.path(path).map_err(refused)?;
+    let (file, _) = workspace.open_file(&place).map_err(refused)?;
+    let mut bytes = Vec::new();
+    let read = file.take(MAX_FILE_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Whether something is there, in the workspace and not behind a link out of it.
 fn exists(path: &str, workspace: &Workspace) -> Result<(), String> {
     let refused = |error: ToolError| match error.code() {
@@ -194,7 +299,7 @@ fn exists(path: &str, workspace: &Workspace) -> Result<(), String> {
         _ => format!("refused: {}", error.message()),
     };
     let place = workspace.path(path).map_err(refused)?;
-    // Opened rather than looked at: a link that leads out of the workspace is no file of the test.
+    // Opened rather than looked at: a link that leads out of the workspace is not a file of the test.
     match workspace.open_file(&place) {
         Ok(_) => Ok(()),
         Err(_) if workspace.open_dir(&place).is_ok() => Ok(()),
@@ -335,6 +440,7 @@ mod tests {
             output_matches: vec!["^t.o$".into(), r"one\ntwo".into()],
             file_exists: Vec::new(),
             value: Some(json!({"exitCode": 3, "output": "one\ntwo"})),
+            ..Expected::default()
         };
         assert_eq!(fields(&expected, &seen(3, "one\ntwo")), []);
     }
@@ -447,7 +553,7 @@ mod tests {
             ]
         );
         assert_eq!(fields(&with(json!({"a": [1]})), &printed).len(), 1);
-        // The call's own fields, a text, and what is no JSON.
+        // The call's own fields, a text, and values that are not JSON.
         assert_eq!(fields(&with(json!({"exitCode": 0})), &printed), []);
         assert_eq!(fields(&with(json!("plain")), &seen(0, "plain")), []);
         assert!(

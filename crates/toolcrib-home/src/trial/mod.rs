@@ -7,6 +7,7 @@
 //! What a test's call printed is compared by [`judge`]; writing what came into the file is [`rewrite`].
 
 mod consent;
+mod files;
 mod judge;
 mod record;
 mod scratch;
@@ -40,11 +41,11 @@ use scratch::Scratch;
 use setup::Materials;
 use toolcrib_core::approval::Approver;
 
-/// How long one cleanup command may take.
-const CLEANUP_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long one command of `setup` or `cleanup` may take.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The name of the tool that runs a cleanup command.
-const CLEANUP: &str = "toolcrib-test-cleanup";
+/// The name of the tool that runs such a command.
+const COMMAND: &str = "toolcrib-test-command";
 
 /// What a test came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,7 +57,7 @@ pub enum TestStatus {
     Failed,
     /// The tool cannot run on this system.
     Skipped,
-    /// Somebody ended it.
+    /// Someone ended it.
     Cancelled,
 }
 
@@ -67,7 +68,7 @@ pub struct TestReport {
     pub tool: String,
     /// The test's name.
     pub test: String,
-    /// Where the test stands in its file: line and column, from 1.
+    /// Where the test is in its file: line and column, from 1.
     pub at: (usize, usize),
     /// What it came to.
     pub status: TestStatus,
@@ -114,7 +115,7 @@ impl Trial {
 struct Stage<'a> {
     /// The throw-away workspace.
     workspace: Workspace,
-    /// Who decides.
+    /// The decider.
     approver: Arc<dyn Approver>,
     /// The tool to be called: it takes the place of whatever else has its name.
     tool: &'a Arc<Definition>,
@@ -153,8 +154,9 @@ impl Bench {
 
     /// Makes a tool known that has no file: one of the store that is tested, or that such a tool uses.
     pub fn add(&mut self, bundle: Slug, definition: &Arc<Definition>) {
-        self.materials.tools.push(setup::Known {
+        self.materials.tools.push(setup::TrialTool {
             bundle,
+            directory: None,
             definition: Arc::clone(definition),
         });
         Arc::make_mut(&mut self.tools)
@@ -162,7 +164,7 @@ impl Bench {
             .or_insert_with(|| Arc::clone(definition));
     }
 
-    /// Runs tests, `jobs` at once, each in a workspace of its own; reports come in the order of the tests. When `cancel` is
+    /// Runs tests, `jobs` at once, each in its own workspace; reports come in the order of the tests. When `cancel` is
     /// cancelled, those that run are ended and cleaned up after, and the rest does not start.
     pub fn run_all<'a>(
         &'a self,
@@ -213,6 +215,11 @@ impl Bench {
             Err(error) => return cannot_start(report, error.message()),
         };
         let args: JsonObject = test.parameters.iter().cloned().collect();
+        if let Err(why) = self.set_up(&scratch, trial, &args).await {
+            cannot_start(report, &why);
+            self.remove(scratch, report).await;
+            return;
+        }
         let request = CallRequest::new(trial.tool.name.as_str())
             .args(args.clone())
             .cancel_with(cancel.clone());
@@ -224,23 +231,47 @@ impl Bench {
             Err(error) => cannot_start(report, error.message()),
         }
         for (index, command) in test.cleanup.iter().enumerate() {
-            let failed = self.clean_up(&scratch, trial, command, args.clone()).await;
+            let failed = self.command(&scratch, trial, command, args.clone()).await;
             if let Err(error) = failed {
-                // The name of the tool that runs it says nothing to anybody.
-                let name = format!("`{CLEANUP}` ");
-                report.cleanup.push(format!(
-                    "`{}` (number {}): {}",
-                    command.source.trim_end(),
-                    index + 1,
-                    error.message().replace(&name, "")
-                ));
+                report.cleanup.push(command_failed(command, index, &error));
             }
         }
+        self.remove(scratch, report).await;
+    }
+
+    async fn remove(&self, scratch: Scratch, report: &mut TestReport) {
         match blocking(|| scratch.remove()).await {
             Ok(Ok(())) => {}
             Ok(Err(left)) => report.cleanup.push(left),
             Err(error) => report.cleanup.push(error.message().to_owned()),
         }
+    }
+
+    /// Puts the files of a test in its workspace, and runs its `setup`; the error says why the call would mean nothing.
+    async fn set_up(
+        &self,
+        scratch: &Scratch,
+        trial: &Trial,
+        args: &JsonObject,
+    ) -> Result<(), String> {
+        let test = trial.test();
+        if let Some(from) = &test.files_from {
+            let beside = self.materials.directory_of(&trial.tool);
+            let beside =
+                beside.ok_or("`files-from` is beside the tool's file, and the tool has none")?;
+            let (from, to) = (beside.join(from), scratch.root().to_owned());
+            let copied = blocking(move || files::copy(&beside, &from, &to)).await;
+            copied.map_err(|error| error.message().to_owned())??;
+        }
+        let workspace = scratch.workspace().map_err(|error| error.to_string())?;
+        for (path, text) in &test.files {
+            files::write(&workspace, scratch.root(), path, text)?;
+        }
+        for (index, command) in test.setup.iter().enumerate() {
+            let ran = self.command(scratch, trial, command, args.clone()).await;
+            ran.map_err(|error| format!("setup: {}", command_failed(command, index, &error)))?;
+        }
+        Ok(())
     }
 
     fn compare(
@@ -297,15 +328,15 @@ impl Bench {
         Ok(outcome)
     }
 
-    /// Runs a cleanup command as what it is: a command tool that takes the same arguments.
-    async fn clean_up(
+    /// Runs a command of `setup` or `cleanup` as what it is: a command tool that takes the same arguments.
+    async fn command(
         &self,
         scratch: &Scratch,
         trial: &Trial,
         command: &Program,
         args: JsonObject,
     ) -> Result<(), ToolError> {
-        let tool = Arc::new(cleanup_tool(&trial.tool, command)?);
+        let tool = Arc::new(command_tool(&trial.tool, command)?);
         // What an alias passes on to its base, the command cannot name.
         let is_own = |name: &String| tool.parameters.iter().any(|known| known.name == *name);
         let args = args.into_iter().filter(|(name, _)| is_own(name));
@@ -320,7 +351,7 @@ pub fn diff(name: &str, old: &str, new: &str) -> String {
     crate::builtin::unified_diff(name, old, new)
 }
 
-/// Does what blocks where it holds up nobody.
+/// Does what blocks where it holds up no one.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -353,10 +384,22 @@ fn elsewhere(tool: &Definition) -> Option<String> {
     is_elsewhere.then(|| "the tool is for other systems (`platforms`)".to_owned())
 }
 
-/// A tool that runs one cleanup command of another's test: same parameters, nothing else of it. It takes what the tool itself
+/// What went wrong with a command of `setup` or `cleanup`.
+fn command_failed(command: &Program, index: usize, error: &ToolError) -> String {
+    // The name of the tool that runs it says nothing to anybody.
+    let name = format!("`{COMMAND}` ");
+    let why = error.message().replace(&name, "");
+    format!(
+        "`{}` (number {}): {why}",
+        command.source.trim_end(),
+        index + 1
+    )
+}
+
+/// A tool that runs one command of `setup` or `cleanup` of another's test: same parameters, nothing else of it. It takes what the tool itself
 /// refused: what is to be cleaned up may have come about before.
-fn cleanup_tool(tool: &Definition, command: &Program) -> Result<Definition, ToolError> {
-    let (name, slug) = (WireName::parse(CLEANUP), Slug::parse(CLEANUP));
+fn command_tool(tool: &Definition, command: &Program) -> Result<Definition, ToolError> {
+    let (name, slug) = (WireName::parse(COMMAND), Slug::parse(COMMAND));
     let (Ok(name), Ok(slug)) = (name, slug) else {
         return Err(ToolError::new(ErrorCode::Internal, "not a name"));
     };
@@ -369,7 +412,7 @@ fn cleanup_tool(tool: &Definition, command: &Program) -> Result<Definition, Tool
         name,
         slug,
         parameters,
-        description: format!("Cleans up after a test of {}", tool.name),
+        description: format!("A command of a test of {}", tool.name),
         body: Body::Command(command.clone()),
         security: Security::default(),
         paths: FilePaths::default(),
@@ -379,7 +422,7 @@ fn cleanup_tool(tool: &Definition, command: &Program) -> Result<Definition, Tool
         changelog: Vec::new(),
         tags: vec!["write".to_owned(), "run".to_owned()],
         platforms: Vec::new(),
-        timeout: Some(CLEANUP_TIMEOUT),
+        timeout: Some(COMMAND_TIMEOUT),
         ignore_errors: false,
         input: None,
         ..tool.clone()

@@ -11,7 +11,7 @@ use super::{Mismatch, Observed, TestReport, TestStatus};
 use crate::definition::{self, Expected, TestCase};
 use edit::edit;
 
-/// More of an output than this is no expectation anybody reads.
+/// More of an output than this is not an expectation anybody reads.
 const MAX_OUTPUT: usize = 2000;
 /// So many lines, or files, are named one by one.
 const MAX_ITEMS: usize = 20;
@@ -23,7 +23,7 @@ pub enum RecordError {
     #[error("there is nothing to record: {0}")]
     Nothing(String),
     /// The test is written in a way that is not edited here.
-    #[error("the test cannot be edited where it stands: {0}; write its `expected:` by hand")]
+    #[error("the test cannot be edited in place: {0}; write its `expected:` by hand")]
     Layout(&'static str),
     /// What came out is not what went in.
     #[error(
@@ -38,6 +38,9 @@ pub fn expects_nothing(expected: &Expected) -> bool {
         && expected.output_contains.is_empty()
         && expected.output_matches.is_empty()
         && expected.file_exists.is_empty()
+        && expected.file_contains.is_empty()
+        && expected.output.is_none()
+        && expected.error.is_none()
         && expected.value.is_none()
 }
 
@@ -91,6 +94,10 @@ pub fn observed_expectation(
                     .value
                     .as_ref()
                     .map(|value| projected(value, &first));
+            }
+            "output" | "error" | "file-contains" => {
+                let why = format!("`{field}` does not hold any more, and is written by hand");
+                return Err(RecordError::Nothing(why));
             }
             other => return Err(RecordError::Nothing(format!("the {other} failed"))),
         }

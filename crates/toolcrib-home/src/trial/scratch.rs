@@ -14,10 +14,10 @@ const MAX_DEPTH: usize = 64;
 /// How many names are looked at.
 const MAX_NAMES: usize = 2000;
 
-/// An empty directory that nobody else uses, and that is gone afterwards.
+/// An empty directory that no one else uses, and that is gone afterwards.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    /// For us only; the workspace is inside, so that what a test does to the mode of its workspace lets nobody else in.
+    /// For us only; the workspace is inside, so that what a test does to the mode of its workspace lets no one else in.
     outer: TempDir,
     root: PathBuf,
 }
@@ -32,6 +32,11 @@ impl Scratch {
         let root = outer.path().join("workspace");
         fs::create_dir(&root)?;
         Ok(Scratch { outer, root })
+    }
+
+    /// Where it is.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
     }
 
     /// Opens it as a workspace.
@@ -95,7 +100,7 @@ fn make_removable(directory: &Path, depth: usize) {
         return;
     };
     for entry in entries.flatten() {
-        // Of the entry itself: a link is no directory, wherever it leads.
+        // Of the entry itself: a link is not a directory, wherever it leads.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             make_removable(&entry.path(), depth + 1);
         }

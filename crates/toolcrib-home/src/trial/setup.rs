@@ -1,9 +1,9 @@
 //! Registries for tests: the operator's settings and rules, the built-in tools, the tool under test and what it uses.
 //!
 //! Nothing of the home is in them: no call log, no grants, no questions, no stored outcomes. Unless a person passed `--yes` there is
-//! no network in them either: the files need not be trusted, and what a listed host is told is told.
+//! no network in them either: the files need not be trusted, and data sent to a listed host cannot be taken back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{Bench, Consent, Stage};
@@ -23,8 +23,10 @@ use crate::secret::SecretStore;
 use crate::source::ToolFile;
 
 /// A tool of a file, and whose it is.
-pub(super) struct Known {
+pub(super) struct TrialTool {
     pub(super) bundle: Slug,
+    /// The directory of its file, if it has one.
+    pub(super) directory: Option<PathBuf>,
     pub(super) definition: Arc<Definition>,
 }
 
@@ -40,15 +42,16 @@ pub(super) struct Materials {
     /// `sandbox.sudo`.
     pub(super) sudo: Option<PathBuf>,
     /// The tools of all files, trusted or not; those that have their names first.
-    pub(super) tools: Vec<Known>,
+    pub(super) tools: Vec<TrialTool>,
 }
 
 impl Crib {
     /// Where the tests of this crib's tools run, trusted or not.
     pub fn bench(&self, consent: Consent) -> Bench {
         let known = |file: &ToolFile| {
-            Some(Known {
+            Some(TrialTool {
                 bundle: file.scope.bundle(),
+                directory: file.path.parent().map(Path::to_owned),
                 // HTTP tools have no tests, and those of others cannot use them.
                 definition: Arc::clone(file.definition.as_ref()?.command()?),
             })
@@ -96,7 +99,7 @@ impl Materials {
             .register_builtins_with(self.builtins.clone())
             .map_err(taken)?;
         let settings = Arc::new(CommandSettings {
-            // Of its own: what a runner keeps for the next call is made for one workspace.
+            // A separate one: a runner's state for the next call is made for one workspace.
             runner: Arc::new(Runner::new(self.builtins.sandbox.options.clone())),
             sudo: self.sudo.clone(),
             secrets: Some(self.secrets.clone()),
@@ -123,10 +126,17 @@ impl Materials {
                 .map_err(taken)?;
         }
         for name in &self.disabled {
-            // What is not needed here is not there.
+            // Anything that is not needed here is absent.
             let _ = registry.set_enabled(name, false);
         }
         Ok(registry)
+    }
+
+    /// The directory of a tool's file, if it has one.
+    pub(super) fn directory_of(&self, tool: &Arc<Definition>) -> Option<PathBuf> {
+        let mut known = self.tools.iter();
+        let known = known.find(|known| Arc::ptr_eq(&known.definition, tool))?;
+        known.directory.clone()
     }
 
     /// The tool and everything it uses, what is used first.
@@ -167,7 +177,7 @@ impl Materials {
         order
     }
 
-    fn find(&self, reference: &str) -> Option<&Known> {
+    fn find(&self, reference: &str) -> Option<&TrialTool> {
         let reference: ToolRef = reference.parse().ok()?;
         self.tools.iter().find(|known| {
             let definition = &known.definition;

@@ -2,7 +2,7 @@
 //!
 //! A failure is a connection that did not come about, or that broke. After the first few the next try waits a little, and calls wait with it;
 //! after [`TRIPS`] in a row the breaker is open: calls fail at once until a pause is over, then one of them tries (half open). Connecting alone
-//! proves little, since a server may die at every call; the count begins anew when a call was answered.
+//! proves little, since a server may die at every call; the count begins again when a call was answered.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(super) struct Breaker {
     last: String,
 }
 
-/// What whoever wants to connect does.
+/// The next step of a caller that wants to connect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Connects now.
@@ -34,7 +34,7 @@ pub(super) enum Turn {
     Wait(Duration),
     /// Does not: it is too often that it failed.
     Open {
-        /// When somebody may try again.
+        /// When someone may try again.
         pause: Duration,
         /// How often it failed in a row.
         failures: u32,
@@ -44,7 +44,7 @@ pub(super) enum Turn {
 }
 
 impl Breaker {
-    /// What whoever wants to connect now does.
+    /// The next step of a caller that wants to connect now.
     pub(super) fn turn(&self, now: Instant) -> Turn {
         let pause = self
             .until

@@ -1,8 +1,8 @@
 //! A server that is a program of this machine: started, talked to by pipes, ended with everything it started.
 //!
 //! It runs as what it is, a program that the operator configured: without a wall, but under the sandbox crate's supervision at level `none`. That
-//! puts it and all it starts beneath an init of its own, which ends the whole tree when we say so and when this process dies, however it
-//! dies; a grandchild in a session of its own included. A thread moves its bytes; what it prints on stderr is kept, the last of it.
+//! puts it and all it starts beneath its own init, which ends the whole tree when we say so and when this process dies, however it
+//! dies; a grandchild in its own session included. A thread moves its bytes; what it prints on stderr is kept, the last of it.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream as Socket;
@@ -98,7 +98,7 @@ pub(super) fn start(program: &Program) -> Result<(UnixStream, Child), ToolError>
         let (cancel, stderr) = (cancel.clone(), Arc::clone(&stderr));
         move || {
             let mut output = |stream: Stream, bytes: &[u8]| match stream {
-                // Where nobody reads any more the child is ended by whoever stopped reading.
+                // The reader that stops reading ends the child.
                 Stream::Stdout => drop((&theirs).write_all(bytes)),
                 Stream::Stderr => keep(&stderr, bytes),
             };
@@ -111,7 +111,7 @@ pub(super) fn start(program: &Program) -> Result<(UnixStream, Child), ToolError>
                 Err(error) => error.to_string(),
             };
             told.send_replace(Some(ended));
-            // Whoever reads learns of the end, whatever else still holds the socket.
+            // The reader learns of the end, even if another process still holds the socket.
             let _ = theirs.shutdown(std::net::Shutdown::Both);
         }
     };

@@ -9,16 +9,16 @@ use std::time::Duration;
 use http::HeaderName;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use toolcrib_mcp::client::{Client, ClientError, ClientOptions, Exchange, Listing, Told};
+use toolcrib_mcp::client::{Client, ClientError, ClientOptions, Exchange, Listing, ServerNotice};
 use toolcrib_mcp::protocol::{ClientCapabilities, Elicitation, Era, Implementation, LEGACY};
 use url::Url;
 
-use super::ask::Questions;
 use super::auth::{Authorizer, Consent, OAuth};
 use super::child::{self, Child, Program};
 use super::definition::Definition;
 use super::http::Way;
 use super::pins::PinStore;
+use super::server_request::Questions;
 use super::settings::{Auth, Transport, UpstreamSettings};
 use crate::egress::{Egress, Target};
 use crate::model::error::{ErrorCode, ToolError};
@@ -39,9 +39,9 @@ pub(crate) struct Parts {
     pub(crate) egress: Egress,
     pub(crate) secrets: SecretStore,
     pub(crate) pins: PinStore,
-    /// Where programs start that are not told where.
+    /// The default working directory of programs.
     pub(crate) directory: PathBuf,
-    /// Who logs in.
+    /// Logs in.
     pub(crate) authorizer: Arc<dyn Authorizer>,
     /// The home, where logins are kept.
     pub(crate) home: PathBuf,
@@ -62,12 +62,12 @@ pub(super) struct Connection {
     pub(super) began: Instant,
 }
 
-/// Connects to a server; what it tells without being asked comes through the channel.
+/// Connects to a server; its notifications come through the channel.
 pub(super) async fn open(
     name: &Slug,
     settings: &UpstreamSettings,
     parts: &Parts,
-) -> Result<(Connection, mpsc::Receiver<Told>), ToolError> {
+) -> Result<(Connection, mpsc::Receiver<ServerNotice>), ToolError> {
     let (told, hears) = mpsc::channel(64);
     let questions = Arc::<Questions>::default();
     let options = ClientOptions {
@@ -141,7 +141,7 @@ async fn talk_to(
     settings: &UpstreamSettings,
     program: &Arc<Program>,
     options: ClientOptions,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<ServerNotice>,
 ) -> Result<Began, ToolError> {
     let program = Arc::clone(program);
     // Setting up a supervisor blocks; the stream belongs to the runtime, which such a thread knows.
@@ -170,7 +170,7 @@ fn program(name: &Slug, settings: &UpstreamSettings, parts: &Parts) -> Result<Pr
         cwd,
     } = &settings.transport
     else {
-        return Err(gone(name, "it is no program"));
+        return Err(gone(name, "it is not a program"));
     };
     let mut variables = Vec::with_capacity(env.len());
     for (variable, given) in env {
@@ -224,7 +224,7 @@ fn plain(
     Ok((parsed, Arc::new(way)))
 }
 
-/// Logs in at a server with whoever can be asked; says who let us in.
+/// Logs in at a server with the person who can be asked; returns the issuer.
 pub(super) async fn log_in(
     name: &Slug,
     settings: &UpstreamSettings,
@@ -236,7 +236,7 @@ pub(super) async fn log_in(
     oauth
         .log_in(name, &url, &settings.oauth, &parts.egress, way)
         .await
-        .map_err(|error| error.preceded_by(&format!("nobody was logged in at `{name}`: ")))
+        .map_err(|error| error.preceded_by(&format!("no one was logged in at `{name}`: ")))
 }
 
 fn gone(name: &Slug, why: &str) -> ToolError {
@@ -319,7 +319,7 @@ pub(super) fn failed(name: &Slug, error: &ClientError, child: Option<&Child>) ->
             ToolError::new(ErrorCode::ToolUnavailable, message)
         }
         ClientError::Unauthorized(why) if !why.starts_with("it answered ") => {
-            let message = format!("the MCP server `{name}` let nobody in: {}", said(why));
+            let message = format!("the MCP server `{name}` refused access: {}", said(why));
             ToolError::new(ErrorCode::UpstreamError, message)
         }
         ClientError::Unauthorized(why) => {
@@ -403,12 +403,12 @@ impl Connection {
                 .is_some_and(|child| child.ended().is_some())
     }
 
-    /// Notes that somebody uses it.
+    /// Notes that someone uses it.
     pub(super) fn touch(&self) {
         *lock(&self.used) = Instant::now();
     }
 
-    /// For how long nobody has used it.
+    /// For how long no one has used it.
     pub(super) fn idle(&self) -> Duration {
         match self.in_flight.load(Ordering::Acquire) {
             0 => lock(&self.used).elapsed(),

@@ -4,7 +4,7 @@
 //! `_meta` may change as they like. The name is the server's; what a tool is called here is decided by [`names`](super::names).
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::model::JsonObject;
 use crate::model::diff;
@@ -19,6 +19,7 @@ const FIELDS: &[&str] = &[
     "inputSchema",
     "outputSchema",
     "annotations",
+    "execution",
 ];
 
 /// A tool as its server describes it.
@@ -34,11 +35,19 @@ pub struct Definition {
 impl Definition {
     /// Keeps of a server's definition what counts.
     pub fn of(name: &str, definition: &Map<String, Value>) -> Self {
-        let kept = FIELDS.iter().filter_map(|field| {
+        let kept = FIELDS.iter().filter(|field| **field != "execution");
+        let kept = kept.filter_map(|field| {
             let value = definition.get(*field).filter(|value| !value.is_null())?;
             Some(((*field).to_owned(), value.clone()))
         });
         let mut fields: JsonObject = kept.collect();
+        // Of how it is run, only what keeps it from being called here.
+        let execution = definition.get("execution");
+        if let Some(task) = execution.and_then(|execution| execution.get("taskSupport"))
+            && task == "required"
+        {
+            fields.insert("execution".to_owned(), json!({"taskSupport": task}));
+        }
         with_line_feeds(&mut fields);
         Definition {
             name: name.to_owned(),
@@ -97,14 +106,17 @@ impl Definition {
                 }
             ));
         }
-        warnings.extend(self.unusable());
+        warnings.extend(
+            self.uncallable()
+                .map(|why| format!("it cannot be called: {why}")),
+        );
         warnings
     }
 
     /// Why no calls of it can be checked, if that is so.
-    fn unusable(&self) -> Option<String> {
+    fn unusable_schema(&self) -> Option<String> {
         let wrong = |which: &str, schema: Schema| {
-            let error = schema.compile().err()?;
+            let error = schema.usable_at_a_glance().err()?;
             Some(format!("its {which} schema cannot be used: {error}"))
         };
         let input = match self.input_schema() {
@@ -115,8 +127,21 @@ impl Definition {
             Ok(schema) => wrong("output", schema?),
             Err(why) => Some(why),
         })?;
-        let why = text::shorten(&text::visible_line(&why), 300);
-        Some(format!("it cannot be called: {why}"))
+        Some(text::shorten(&text::visible_line(&why), 300))
+    }
+
+    /// Why no client of here can call it, if that is so.
+    pub(super) fn uncallable(&self) -> Option<String> {
+        self.needs_task()
+            .then(|| {
+                "it can only be called as a task of MCP, which Toolcrib does not make".to_owned()
+            })
+            .or_else(|| self.unusable_schema())
+    }
+
+    fn needs_task(&self) -> bool {
+        let execution = self.fields.get("execution");
+        execution.and_then(|execution| execution.get("taskSupport")) == Some(&"required".into())
     }
 
     /// What its arguments are checked by and models read; the error says why there is none.
@@ -168,7 +193,7 @@ impl Definition {
         lines
     }
 
-    /// What is different in another, line by line.
+    /// The differences to another, line by line.
     pub fn difference(&self, other: &Definition) -> String {
         diff::unified(
             &text::visible_line(&self.name),
@@ -227,7 +252,6 @@ fn sorted(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     fn definition(value: Value) -> Definition {
         Definition::of("get", value.as_object().unwrap())
@@ -247,6 +271,40 @@ mod tests {
             json!({"description": "Gets", "inputSchema": {"type": "object", "a": 1}, "annotations": {"readOnlyHint": true}}),
         ] {
             assert_ne!(base.digest(), definition(other).digest());
+        }
+    }
+
+    #[test]
+    fn a_tool_that_only_runs_as_a_task_cannot_be_called() {
+        let schema = json!({"type": "object"});
+        let required =
+            definition(json!({"inputSchema": schema, "execution": {"taskSupport": "required"}}));
+        assert!(required.uncallable().unwrap().contains("task"));
+        let optional =
+            definition(json!({"inputSchema": schema, "execution": {"taskSupport": "optional"}}));
+        assert_eq!(optional.uncallable(), None);
+        // The pins of other tools are as they were.
+        assert_eq!(
+            optional.digest(),
+            definition(json!({"inputSchema": schema})).digest()
+        );
+    }
+
+    #[test]
+    fn a_pattern_that_no_engine_takes_is_no_obstacle_and_a_type_that_is_none_is_one() {
+        let of = |property: Value| {
+            definition(json!({"inputSchema": {"type": "object", "properties": {"p": property}}}))
+        };
+        for pattern in ["^(?!\\.)a+$", "[unclosed", "(a{999}){999}"] {
+            let tool = of(json!({"type": "string", "pattern": pattern}));
+            assert_eq!(tool.uncallable(), None, "{pattern}");
+        }
+        for property in [
+            json!({"type": "any"}),
+            json!({"type": "string", "required": true}),
+            json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}),
+        ] {
+            assert!(of(property.clone()).uncallable().is_some(), "{property}");
         }
     }
 

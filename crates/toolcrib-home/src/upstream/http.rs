@@ -1,7 +1,7 @@
 //! Requests to a server somewhere, on the one way out: [`Way`].
 //!
 //! The configured address is its own permission (`Reach::Configured`): this origin and no other is reached, without redirections, so that
-//! neither the server nor whoever answers for its name can lead anywhere else. Secrets are looked up for every request.
+//! neither the server nor its DNS can lead anywhere else. Secrets are looked up for every request.
 
 use std::future::Future;
 

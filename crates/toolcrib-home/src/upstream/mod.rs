@@ -13,10 +13,9 @@
 //! Tools are made from two files alone: the settings say how a server is reached, the pins what the user accepted of it. So
 //! opening a crib and listing its tools waits for no server.
 //!
-//! A server is believed nothing: its tools are those that somebody accepted, as they were then; its hints about what they do decide nothing;
-//! and whatever it does, or does not, costs nobody but its own callers.
+//! A server is believed nothing: its tools are those that someone accepted, as they were then; its hints about what they do decide nothing;
+//! and whatever it does, or does not, costs no one but its own callers.
 
-mod ask;
 mod auth;
 mod breaker;
 mod child;
@@ -27,6 +26,7 @@ pub(crate) mod names;
 mod pins;
 mod result;
 mod server;
+mod server_request;
 mod settings;
 mod tool;
 
@@ -39,7 +39,7 @@ use arc_swap::ArcSwap;
 
 pub use auth::{Authorizer, Consent, Loopback, OAuth};
 pub use definition::Definition;
-pub use pins::{Change, Found, PinStore, Pinned, PinnedTool};
+pub use pins::{Change, PinStore, Pinned, PinnedTool, Unpinned};
 pub use server::{Probe, Standing, Upstream};
 pub use settings::{
     Auth, Given, Grant, OAuthSettings, SettingProblem, Transport, UpstreamSettings, UpstreamTable,
@@ -57,7 +57,7 @@ pub(crate) struct UpstreamOptions {
     pub(crate) home: PathBuf,
     pub(crate) egress: Egress,
     pub(crate) secrets: SecretStore,
-    /// Where programs start that are not told where.
+    /// The default working directory of programs.
     pub(crate) directory: PathBuf,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }
@@ -101,7 +101,7 @@ impl Upstreams {
         self.all.load().get(name).cloned()
     }
 
-    /// A tool that was accepted, for whoever offers it by another name; the error says what is missing.
+    /// An accepted tool, to be offered by another name; the error says what is missing.
     pub(crate) fn accepted(&self, server: &str, tool: &str) -> Result<UpstreamTool, String> {
         let upstream = self
             .get(server)

@@ -1,8 +1,8 @@
 //! What the tools of a server are called here: [`slugs`].
 //!
 //! A server may call its tools anything: names with dots or blanks, two that look alike, names of a kilobyte. Here each has a slug and a wire
-//! name that models can be given, the same in every process as long as the pins are the same, in whatever order the server lists them. Nobody
-//! loses a name to somebody who comes later: whoever was accepted first has it.
+//! name that models can be given, the same in every process as long as the pins are the same, in whatever order the server lists them. No
+//! tool loses a name to a later one: the tool accepted first has it.
 
 use std::collections::BTreeMap;
 
@@ -10,12 +10,12 @@ use jiff::Timestamp;
 
 use crate::model::names::{Slug, WireName};
 
-/// Since when somebody has a tool. Who does not have it yet comes last.
+/// Since when someone has a tool. A tool that does not have it yet comes last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Since {
-    /// It was accepted then, or so long ago that nobody wrote it down.
+    /// It was accepted then, or so long ago that no one wrote it down.
     Accepted(Option<Timestamp>),
-    /// Nobody has accepted it.
+    /// No one has accepted it.
     New,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn slugs<'a>(
         let name = names[place].0;
         let mut wire = WireName::fit(name);
         if taken.contains_key(&Slug::from_wire(&wire)) {
-            // A text that is no name gets a digest of itself.
+            // A text that is not a name gets a digest of itself.
             wire = WireName::fit(&format!("{name} "));
         }
         let slug = Slug::from_wire(&wire);
@@ -43,7 +43,7 @@ pub(crate) fn slugs<'a>(
     made.into_iter().flatten().collect()
 }
 
-/// The wire name of a tool: its own, if nobody has it, else `NAME_tool`, else that with a digest.
+/// The wire name of a tool: its own, if no one has it, else `NAME_tool`, else that with a digest.
 pub(crate) fn free(
     upstream: &Slug,
     own: &WireName,
@@ -53,7 +53,7 @@ pub(crate) fn free(
     let mut name = own.clone();
     while is_taken(&name) {
         name = WireName::fit(&prefixed);
-        // A text that is no name gets a digest of itself: each time another, since somebody may have foreseen one.
+        // A text that is not a name gets a digest of itself: each time another, since someone may have foreseen one.
         prefixed.push(' ');
     }
     name

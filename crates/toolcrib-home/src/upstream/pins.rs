@@ -1,7 +1,7 @@
 //! What the user accepted of a server: [`Pinned`], one file of the home each, `upstreams/NAME.json`.
 //!
-//! Tools are made from the pins alone, so that nobody waits for a server to see them. When a server says something else than its pins, that
-//! is kept beside them (`found`) until somebody accepts it or the server takes it back: every process of the home knows of it. Damage means that
+//! Tools are made from the pins alone, so that no one waits for a server to see them. When a server says something else than its pins, that
+//! is kept beside them (`found`) until someone accepts it or the server takes it back: every process of the home knows of it. Damage means that
 //! nothing is pinned, and is said.
 
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ impl PinnedTool {
         }
     }
 
-    /// Whether it still is what was accepted: nobody changed the file by hand.
+    /// Whether it still is what was accepted: no one changed the file by hand.
     pub fn is_whole(&self) -> bool {
         self.digest == self.definition.digest()
     }
@@ -52,7 +52,7 @@ impl PinnedTool {
 
 /// What a server said last, where that is not what is pinned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Found {
+pub struct Unpinned {
     /// When.
     pub at: String,
     /// All its tools.
@@ -83,7 +83,7 @@ pub struct Pinned {
     pub tools: Vec<PinnedTool>,
     /// What the server said last, where that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub found: Option<Found>,
+    pub found: Option<Unpinned>,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
@@ -95,7 +95,7 @@ pub enum Change {
     New(Definition),
     /// It is something else than its pin.
     Changed {
-        /// What is pinned.
+        /// The pinned state.
         pinned: Definition,
         /// What there is.
         found: Definition,
@@ -122,7 +122,7 @@ impl Change {
         }
     }
 
-    /// What is different, line by line.
+    /// The differences, line by line.
     pub fn difference(&self) -> String {
         let nothing = |name: &str| Definition {
             name: name.to_owned(),
@@ -149,7 +149,7 @@ impl Pinned {
         self.tools.iter().find(|tool| tool.definition.name == name)
     }
 
-    /// What is different in what a server says now.
+    /// The differences in the present answer of a server.
     pub fn compare(&self, now: &[Definition]) -> Vec<Change> {
         let pins: BTreeMap<&str, &PinnedTool> = self
             .tools
@@ -177,7 +177,7 @@ impl Pinned {
         changes
     }
 
-    /// What is different in what the server said last.
+    /// The differences in the last answer of the server.
     pub fn changes(&self) -> Vec<Change> {
         self.found
             .as_ref()
@@ -198,7 +198,7 @@ impl Pinned {
                 (false, pin) => pin,
             })
             .collect();
-        // What is gone stays pinned unless that is accepted, too.
+        // A tool that is gone stays pinned unless its removal is accepted, too.
         let gone = kept.iter().filter(|pin| {
             let name = &pin.definition.name;
             !is_meant(name) && !now.iter().any(|found| found.name == *name)
@@ -210,7 +210,7 @@ impl Pinned {
 
     /// Keeps what a server says now beside the pins, if it is something else.
     fn note(&mut self, now: &[Definition]) {
-        self.found = (!self.compare(now).is_empty()).then(|| Found {
+        self.found = (!self.compare(now).is_empty()).then(|| Unpinned {
             at: Timestamp::now().to_string(),
             tools: now.to_vec(),
         });
@@ -252,7 +252,7 @@ impl PinStore {
         }
     }
 
-    /// Changes the pins of a server under the lock of the directory, and returns what they are then. What is damaged is written anew.
+    /// Changes the pins of a server under the lock of the directory, and returns what they are then. A damaged file is written again.
     pub fn change(
         &self,
         name: &Slug,

@@ -1,6 +1,6 @@
 //! What a server's answer means here: MCP's `CallToolResult` becomes a [`ToolOutput`] or an error.
 //!
-//! The value is `structuredContent` if that is an object, else the text if there is nothing but text, else the blocks themselves; the blocks go
+//! The value is `structuredContent` if there is some (of any type since 2026-07-28), else the text if there is nothing but text, else the blocks themselves; the blocks go
 //! along as they are, for callers that speak MCP. Sizes are the pipeline's to bound.
 
 use serde_json::{Map, Value};
@@ -12,17 +12,19 @@ use crate::model::text;
 /// The longest message of an error; the rest is in its details.
 const MAX_MESSAGE: usize = 4000;
 
-/// Reads a result.
+/// Reads a result. Without an output schema a structured `null` is none.
 pub(super) fn output(
     upstream: &str,
     mut result: Map<String, Value>,
+    has_schema: bool,
 ) -> Result<ToolOutput, ToolError> {
     let blocks = match result.remove("content") {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(blocks)) => blocks,
         Some(_) => return Err(odd(upstream, "`content` is not a list")),
     };
-    let structured = result.remove("structuredContent").filter(Value::is_object);
+    let structured = result.remove("structuredContent");
+    let structured = structured.filter(|value| has_schema || !value.is_null());
     let texts: Vec<&str> = blocks.iter().filter_map(text_of).collect();
     let is_all_text = texts.len() == blocks.len();
     let text: Vec<String> = blocks.iter().map(in_words).collect();
@@ -58,7 +60,7 @@ pub(super) fn output(
 }
 
 fn odd(upstream: &str, what: &str) -> ToolError {
-    let message = format!("`{upstream}` answered with something that is no result: {what}");
+    let message = format!("`{upstream}` answered with something that is not a result: {what}");
     ToolError::new(ErrorCode::UpstreamError, message)
 }
 
@@ -106,7 +108,7 @@ mod tests {
     use serde_json::json;
 
     fn read(value: Value) -> Result<ToolOutput, ToolError> {
-        output("files", value.as_object().unwrap().clone())
+        output("files", value.as_object().unwrap().clone(), false)
     }
 
     #[test]
@@ -121,12 +123,28 @@ mod tests {
         assert_eq!(made.content, std::slice::from_ref(&text));
         let made = read(json!({"content": [text, text]})).unwrap();
         assert_eq!(made.value, "hi\nhi");
-        let made = read(json!({"content": [text, image], "structuredContent": [1]})).unwrap();
+        let made = read(json!({"content": [text, image]})).unwrap();
         assert_eq!(made.value, json!([text, image]));
         assert_eq!(made.text(), "hi\n[image image/png]");
         assert_eq!(made.content, [text, image]);
         let made = read(json!({})).unwrap();
         assert_eq!((made.value, made.content), (json!(""), vec![]));
+    }
+
+    #[test]
+    fn structured_content_may_be_of_any_type() {
+        let text = json!({"type": "text", "text": "[1,2]"});
+        for value in [json!([1, 2]), json!(7), json!("x"), json!(false)] {
+            let made = read(json!({"content": [text], "structuredContent": value})).unwrap();
+            assert_eq!(
+                (made.value.clone(), made.text().into_owned()),
+                (value, "[1,2]".to_owned())
+            );
+        }
+        let null = json!({"content": [text], "structuredContent": null});
+        assert_eq!(read(null.clone()).unwrap().value, "[1,2]");
+        let with_schema = output("files", null.as_object().unwrap().clone(), true).unwrap();
+        assert_eq!(with_schema.value, Value::Null);
     }
 
     #[test]

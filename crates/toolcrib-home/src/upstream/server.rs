@@ -1,14 +1,14 @@
 //! One configured server: [`Upstream`], with the connection that all calls of its tools share.
 //!
-//! Nothing is connected until a call needs it; whoever comes while somebody connects waits for the same attempt, which goes on when its first
-//! caller gives up. Before the first call on a connection the server's tools are compared with the pins, and again when it says that
+//! Nothing is connected until a call needs it; a caller that comes during a connection attempt waits for the same attempt, which goes on
+//! when its first caller gives up. Before the first call on a connection the server's tools are compared with the pins, and again when it says that
 //! they changed. A connection that breaks takes the calls on it along: they fail and are not made again, since they may have run.
 //!
 //! A server that lets a call run into its deadline is asked for its tools. If it does not answer that either, no new call gets
 //! this connection. Cancelling a call is reported to the server; whether it stops is its own decision, and its process lives on
 //! for others.
 //!
-//! The invariant: nothing here waits for another server, and nobody but a call of this server's tools waits for this one.
+//! The invariant: nothing here waits for another server, and no one but a call of this server's tools waits for this one.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,16 +20,18 @@ use futures_util::future::{BoxFuture, Shared};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use toolcrib_mcp::client::{CallOptions, Called, ClientError, Listing, Progress, Told, ToolCall};
+use toolcrib_mcp::client::{
+    CallOptions, Called, ClientError, Listing, Progress, ServerNotice, ToolCall,
+};
 use toolcrib_mcp::protocol::Input;
 use url::Url;
 
-use super::ask::{Asking, MAX_QUESTIONS};
 use super::auth::{Consent, OAuth};
 use super::breaker::{Breaker, Turn};
 use super::connection::{self, Connection, Parts};
 use super::definition::Definition;
 use super::http;
+use super::server_request::{Asking, MAX_QUESTIONS};
 use super::settings::{Auth, Transport, UpstreamSettings};
 use crate::call::context::CallContext;
 use crate::egress::Target;
@@ -63,7 +65,7 @@ struct State {
     attempt: Option<Attempt>,
 }
 
-/// Somebody's attempt to connect, that all wait for who come meanwhile.
+/// Someone's attempt to connect, that all wait for who come meanwhile.
 type Attempt = Shared<BoxFuture<'static, Result<Arc<Connection>, ToolError>>>;
 
 /// What a server turned out to be when it was asked just for that.
@@ -89,12 +91,12 @@ pub struct Probe {
     pub stderr: String,
 }
 
-/// How a server stands just now, in this process.
+/// The present status of a server, in this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// Nobody has needed it, or it was let go.
+    /// No one has needed it, or it was let go.
     Idle,
-    /// Somebody connects.
+    /// Someone connects.
     Connecting,
     /// It is connected.
     Connected,
@@ -124,12 +126,12 @@ impl Upstream {
         &self.name
     }
 
-    /// What is configured.
+    /// The configuration.
     pub fn settings(&self) -> &UpstreamSettings {
         &self.settings
     }
 
-    /// How it stands.
+    /// Its status.
     pub fn standing(&self) -> Standing {
         let state = lock(&self.state);
         match (&state.open, &state.attempt) {
@@ -147,23 +149,23 @@ impl Upstream {
         }
     }
 
-    /// Logs in with whoever can be asked; says who let us in. Where nobody logs in, that is an error.
+    /// Logs in with the person who can be asked; returns the issuer. Where no one logs in, that is an error.
     pub(crate) async fn log_in(&self, consent: Arc<dyn Consent>) -> Result<String, ToolError> {
         connection::log_in(&self.name, &self.settings, &self.parts, consent).await
     }
 
-    /// Who keeps logins, and the address that they are for; an error where nobody logs in.
+    /// The store of logins, and the address that they are for; an error where there is no login.
     pub(crate) fn logins(&self) -> Result<(OAuth, Url), ToolError> {
         let refused = |why: &str| {
             let message = format!("the MCP server `{}` {why}", self.name);
             ToolError::new(ErrorCode::InvalidArguments, message)
         };
         let Transport::Http { url, auth, .. } = &self.settings.transport else {
-            return Err(refused("is a program, at which nobody logs in"));
+            return Err(refused("is a program and needs no login"));
         };
         if *auth != Auth::OAuth {
             return Err(refused(
-                "is not configured with `auth = \"oauth\"`, so that nobody logs in there",
+                "is not configured with `auth = \"oauth\"`, so it has no login",
             ));
         }
         let (url, _) = Target::parse(url)?;
@@ -171,7 +173,7 @@ impl Upstream {
         Ok((oauth, url))
     }
 
-    /// Connects just to see what the server is, on a connection of its own that is ended again; says what it found. Nothing is written.
+    /// Connects just to see what the server is, on its own connection that is ended again; says what it found. Nothing is written.
     pub async fn probe(&self) -> Result<Probe, ToolError> {
         let began = Instant::now();
         let patience = self.settings.connect_timeout;
@@ -347,7 +349,7 @@ impl Upstream {
         }
     }
 
-    /// Gives a connection to nobody any more; says whether it was the one in use. Calls on it go on, and the last of them ends it.
+    /// Gives a connection to no one any more; says whether it was the one in use. Calls on it go on, and the last of them ends it.
     fn retire(&self, connection: &Arc<Connection>) -> bool {
         let mut state = lock(&self.state);
         let is_ours = state
@@ -360,8 +362,8 @@ impl Upstream {
         is_ours
     }
 
-    /// Sees whether a server still answers anything, after a call that it did not answer in time. A tool that is slow is nobody's fault; a server
-    /// that is deaf is started anew by the next call, and counts as having failed.
+    /// Sees whether a server still answers anything, after a call that it did not answer in time. A tool that is slow is no one's fault; a server
+    /// that is deaf is started again by the next call, and counts as having failed.
     async fn see_whether_deaf(&self, connection: &Arc<Connection>) {
         let patience = self.settings.connect_timeout.min(HEARING);
         let answered = tokio::time::timeout(patience, connection.client.list_tools()).await;
@@ -375,12 +377,12 @@ impl Upstream {
                 None => String::new(),
             };
             let why = format!("it was connected and answered nothing any more{heard}");
-            // However long it lasted: what was waited for is no time in which it worked.
+            // However long it lasted: waiting time is not working time.
             self.note_failure(why, Instant::now());
         }
     }
 
-    /// Lets a connection go that nobody has used for so long; whoever gets one touches it under the same lock.
+    /// Closes a connection that was unused for so long; a caller that gets one touches it under the same lock.
     fn lets_go(&self, connection: &Arc<Connection>, idle: Duration) -> bool {
         let mut state = lock(&self.state);
         let is_ours = state
@@ -413,7 +415,7 @@ impl Upstream {
             connection = self.connected_within(cx.remaining()).await?;
             self.check(&connection, tool, digest)?;
         }
-        // On a task of its own: when the call is given up the server is told, which takes a moment that the call does not have.
+        // On its own task: when the call is given up the server is notified, which takes a moment that the call does not have.
         let cancel = tokio_util::sync::CancellationToken::new();
         let given_up = cancel.clone().drop_guard();
         let asking = Arc::new(Asking::new(
@@ -496,7 +498,7 @@ fn attempt(upstream: &Arc<Upstream>, pause: Duration) -> Attempt {
     let attempt = async move {
         match task.await {
             Ok(connected) => connected,
-            // The runtime of whoever began is gone, or there is a bug: the next one begins anew.
+            // The runtime that began it is gone, or there is a bug: the next one begins again.
             Err(_) => {
                 if let Some(upstream) = weak.upgrade() {
                     lock(&upstream.state).attempt = None;
@@ -511,7 +513,7 @@ fn attempt(upstream: &Arc<Upstream>, pause: Duration) -> Attempt {
     attempt.boxed().shared()
 }
 
-/// Passes progress on to the call's events until nobody reports any more.
+/// Passes progress on to the call's events until no one reports any more.
 async fn pass_on(mut reports: mpsc::Receiver<Progress>, cx: CallContext) {
     while let Some(report) = reports.recv().await {
         cx.emit_progress(report.progress, report.total, report.message);
@@ -545,7 +547,7 @@ impl Drop for InFlight {
 }
 
 impl Making {
-    /// Whether its time is over: it was not taken back by somebody.
+    /// Whether its time is over: it was not taken back by someone.
     fn is_late(&self) -> bool {
         self.cx.remaining() <= Duration::from_millis(20)
     }
@@ -574,7 +576,7 @@ impl Making {
                     for (key, request) in requests {
                         let params = request.params.unwrap_or_default();
                         let answer = self.asking.ask(&request.method, params);
-                        // Whoever gives the call up takes the question back.
+                        // A caller that gives up the call takes the question back.
                         let answer = self.options.cancel.run_until_cancelled(answer).await;
                         let answer = answer.ok_or_else(|| {
                             ToolError::new(ErrorCode::Cancelled, "the call was cancelled")
@@ -598,7 +600,7 @@ impl Making {
                                 });
                             }
                         }
-                        // Whoever stands before the server says that it is not there.
+                        // A proxy in front of the server says that it is not there.
                         ClientError::Refused {
                             status: 502..=504, ..
                         } => upstream.note_failure(failed.message().to_owned(), Instant::now()),
@@ -634,11 +636,11 @@ impl Making {
     }
 }
 
-/// Hears what a server tells by itself, and lets a connection go that nobody needs.
+/// Receives a server's notifications, and closes an unused connection.
 async fn watch(
     upstream: Weak<Upstream>,
     connection: Weak<Connection>,
-    mut told: mpsc::Receiver<Told>,
+    mut told: mpsc::Receiver<ServerNotice>,
     idle: Option<Duration>,
 ) {
     loop {
@@ -655,7 +657,7 @@ async fn watch(
         };
         match heard {
             Ok(None) => return,
-            Ok(Some(Told::Closed(why))) => {
+            Ok(Some(ServerNotice::Closed(why))) => {
                 if connection.close_for(why.clone()) {
                     let error = connection
                         .failed(&upstream.name, &ClientError::Gone(why))
@@ -664,15 +666,15 @@ async fn watch(
                 }
                 return;
             }
-            Ok(Some(Told::ToolsChanged)) => {
+            Ok(Some(ServerNotice::ToolsChanged)) => {
                 let patience = upstream.settings.connect_timeout;
                 let listed = tokio::time::timeout(patience, connection.list(&upstream.name)).await;
                 if let Ok(Ok(listing)) = listed {
                     upstream.take(&connection, &listing).await;
                 }
             }
-            // What a server writes into its log is nobody's concern here.
-            Ok(Some(Told::Log { .. })) => {}
+            // What a server writes into its log is no one's concern here.
+            Ok(Some(ServerNotice::Log { .. })) => {}
             Err(_) => {
                 if idle.is_some_and(|idle| upstream.lets_go(&connection, idle)) {
                     connection.finish().await;

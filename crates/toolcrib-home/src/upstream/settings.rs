@@ -20,9 +20,9 @@ use crate::secret::SecretName;
 
 /// How long the beginning of a connection may take, unless configured.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a connection that nobody uses is kept, unless configured.
+/// How long a connection that no one uses is kept, unless configured.
 const IDLE: Duration = Duration::from_secs(600);
-/// The most servers, arguments, variables or headers, and tools with a policy of their own.
+/// The most servers, arguments, variables or headers, and tools with their own policy.
 const MAX_UPSTREAMS: usize = 200;
 const MAX_PARTS: usize = 200;
 /// The longest text of one setting.
@@ -40,7 +40,7 @@ pub enum Given {
     Plain(String),
     /// `secret:NAME`, or a word and a blank before it as in `Bearer secret:NAME`.
     Secret {
-        /// What stands before it.
+        /// The text before it.
         before: String,
         /// The secret.
         name: SecretName,
@@ -79,7 +79,7 @@ impl Given {
         }
     }
 
-    /// As it stands in the file.
+    /// As it is in the file.
     pub fn written(&self) -> String {
         match self {
             Given::Plain(text) => text.clone(),
@@ -108,7 +108,7 @@ pub enum Transport {
         url: String,
         /// Headers that go with every request.
         headers: BTreeMap<String, Given>,
-        /// Who logs in, if somebody has to.
+        /// The login, if one is required.
         auth: Auth,
     },
 }
@@ -159,7 +159,7 @@ pub struct OAuthSettings {
     pub client_id: Option<String>,
     /// Its secret, `secret:NAME`.
     pub client_secret: Option<Given>,
-    /// Who lets people in: nobody else gets the secret, whatever the server says.
+    /// The authorization server: no other server gets the secret, whatever the server says.
     pub issuer: Option<String>,
     /// The address of a document that says who we are, for those who take it as an id.
     pub client_metadata_url: Option<String>,
@@ -311,20 +311,20 @@ pub struct UpstreamSettings {
     pub timeout: Option<Duration>,
     /// How long the beginning of a connection may take.
     pub connect_timeout: Duration,
-    /// How long a connection that nobody uses is kept; none: for good.
+    /// How long a connection that no one uses is kept; none: for good.
     pub idle: Option<Duration>,
-    /// Whether calls of its tools run, ask or are refused, unless a tool has a policy of its own.
+    /// Whether calls of its tools run, ask or are refused, unless a tool has its own policy.
     pub approval: Verdict,
     /// The same of single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, Verdict>,
 }
 
-/// What is wrong with a setting: its key below `upstreams`, and what to write.
+/// The problem of a setting: its key below `upstreams`, and what to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingProblem {
     /// The key, with dots.
     pub key: String,
-    /// What is wrong.
+    /// The problem.
     pub problem: String,
 }
 
@@ -486,7 +486,7 @@ impl UpstreamSettings {
         Ok(settings)
     }
 
-    /// As it stands in the file, for [`read`](Self::read); what is as usual is left out.
+    /// As it is in the file, for [`read`](Self::read); what is as usual is left out.
     pub fn written(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         let givens = |of: &BTreeMap<String, Given>| {
@@ -755,7 +755,7 @@ impl Fields<'_> {
                 let place = format!("headers.{}", text::shorten(name, 80));
                 return Err(fault(
                     place,
-                    "cannot be set: it is no header, or one that follows from the request",
+                    "cannot be set: it is not a header, or one that follows from the request",
                 ));
             }
         }

@@ -38,6 +38,9 @@ pub(crate) fn spec(
     slug: Slug,
 ) -> Result<ToolSpec, String> {
     let settings = upstream.settings();
+    if let Some(why) = pinned.uncallable() {
+        return Err(why);
+    }
     let input = pinned.input_schema()?;
     let description = match pinned.description().trim() {
         "" => format!(
@@ -113,7 +116,8 @@ impl Tool for UpstreamTool {
                 .upstream
                 .call(&self.tool, &self.digest, args, &cx)
                 .await?;
-            result::output(self.upstream.name().as_str(), result)
+            let has_schema = self.spec.output_schema.is_some();
+            result::output(self.upstream.name().as_str(), result, has_schema)
         })
     }
 }

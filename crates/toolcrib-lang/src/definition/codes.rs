@@ -14,7 +14,7 @@ pub struct ProblemCode {
     pub name: &'static str,
     /// How bad it usually is.
     pub severity: Severity,
-    /// What is wrong, and why it is not accepted.
+    /// The problem, and why it is not accepted.
     pub meaning: &'static str,
     /// What to do.
     pub remedy: &'static str,

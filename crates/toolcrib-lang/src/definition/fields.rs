@@ -44,6 +44,8 @@ pub enum Kind {
     Program,
     /// A JavaScript expression.
     Expression,
+    /// `true`, `false` or a JavaScript expression that gives one of them.
+    Condition,
     /// A regular expression of a linear-time dialect.
     Pattern,
     /// `true` or `false`.
@@ -92,9 +94,9 @@ pub enum Kind {
     Values,
     /// A JSON Schema.
     Schema,
-    /// Fields of its own.
+    /// Its own fields.
     Fields,
-    /// Fields of its own, or a list of such.
+    /// Its own fields, or a list of such.
     FieldsOrList,
     /// A mapping whose keys are free.
     Map,
@@ -111,6 +113,7 @@ impl Kind {
             "template" => Kind::Template,
             "program" => Kind::Program,
             "expression" => Kind::Expression,
+            "condition" => Kind::Condition,
             "pattern" => Kind::Pattern,
             "boolean" => Kind::Boolean,
             "integer" => bounds(rest).map(|(least, most)| Kind::Integer { least, most })?,

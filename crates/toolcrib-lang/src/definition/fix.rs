@@ -16,7 +16,7 @@ pub struct Fixed<R = Reading> {
     pub bytes: Vec<u8>,
     /// What was put right, in order; the places are those of the moment.
     pub done: Vec<Problem>,
-    /// What is left.
+    /// The rest.
     pub reading: R,
 }
 

@@ -1,10 +1,10 @@
 //! Hidden characters in what a file has others read: descriptions, parameters, schemas, tags. Whether they are written as
 //! they are or as escapes makes no difference to the reader of the tool.
 //!
-//! Programs and templates are not looked at: an escape there is visible to who reads the file, and part of what runs. Names
-//! of tools and parameters have stricter rules of their own.
+//! Programs and templates are not looked at: an escape there is visible to who reads the file, and part of what runs. Names of tools and
+//! parameters have stricter rules.
 
-use super::problem::{Findings, Found, Severity};
+use super::problem::{Findings, Severity, SpannedProblem};
 use super::yaml::{Content, Node, Scalar};
 use crate::model::hidden::{hidden, without_hidden};
 use crate::model::text::{shorten, visible_line};
@@ -29,7 +29,7 @@ fn part_of(field: &str) -> Option<Part> {
         "description" | "displayName" | "tags" | "keywords" | "metadata" | "security"
         | "changelog" => Some(Part::Text),
         "parameters" => Some(Part::Fields),
-        "default-parameters" => Some(Part::Data),
+        "default-parameters" | "fixed-parameters" => Some(Part::Data),
         "argSchema" | "outputSchema" => Some(Part::Schema),
         _ => None,
     }
@@ -66,7 +66,8 @@ fn look(node: &Node<'_>, part: Part, path: &str, found: &mut Findings<'_>) {
                     && let Some(c) = in_name(key)
                 {
                     let message = message(path, c);
-                    let problem = Found::error("hidden-text", entry.key.span.clone(), message);
+                    let problem =
+                        SpannedProblem::error("hidden-text", entry.key.span.clone(), message);
                     found.push_hidden(problem);
                 }
                 let part = match (part, key) {
@@ -110,10 +111,10 @@ fn report(node: &Node<'_>, c: char, part: Part, path: &str, found: &mut Findings
     }
     let problem = match raw {
         // It is written as an escape.
-        None => Found::error("hidden-text", span.clone(), message),
+        None => SpannedProblem::error("hidden-text", span.clone(), message),
         Some(at) => {
             let at = span.start + at;
-            let problem = Found::error("hidden-text", at..at + c.len_utf8(), message);
+            let problem = SpannedProblem::error("hidden-text", at..at + c.len_utf8(), message);
             match part {
                 Part::Data => problem,
                 Part::Text | Part::Fields | Part::Schema => {
@@ -144,7 +145,7 @@ fn message(path: &str, c: char) -> String {
 impl Findings<'_> {
     /// An error in a file, whose author can mend it. A record that is stored is shown and published without what hides in
     /// its texts, so that it is a warning there.
-    fn push_hidden(&mut self, mut problem: Found) {
+    fn push_hidden(&mut self, mut problem: SpannedProblem) {
         if self.is_record {
             problem.severity = Severity::Warning;
         }

@@ -3,10 +3,12 @@
 //! A definition is plain data. [`read`] makes one from a file's text, or says everything that is wrong with it at once; what
 //! it takes to run one is in `exec::command`, where files come from is in `source`.
 
+pub(crate) mod approval;
 mod codes;
 pub mod fields;
 mod fix;
 pub(crate) mod hidden;
+pub(crate) mod meaning;
 mod parameter;
 #[doc(hidden)]
 pub mod problem;
@@ -25,6 +27,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+pub use approval::{Required, RequiresApproval};
 pub use codes::{CODES, ProblemCode, code};
 pub(crate) use fix::fix_by;
 pub use fix::{Fixed, fix};
@@ -40,10 +43,11 @@ pub use schema::json_schema;
 pub use step::{Action, OutputMode, Retry, Step, StreamTo};
 pub use yaml::MAX_FILE_BYTES;
 
+use crate::model::effects::Effects;
 use crate::model::names::{Slug, Version, WireName};
 use crate::sandbox::Level;
 use crate::template::{Code, Text};
-use problem::{Findings, Found};
+use problem::{Findings, SpannedProblem};
 
 /// A YAML command tool.
 #[derive(Debug, Clone)]
@@ -80,6 +84,8 @@ pub struct Definition {
     pub changelog: Vec<Change>,
     /// Categories, and the security tags `read`, `write`, `run`.
     pub tags: Vec<String>,
+    /// Whether a person must agree.
+    pub requires_approval: RequiresApproval,
     /// Where it works; empty: everywhere.
     pub platforms: Vec<Platform>,
     /// The smallest of its timeouts.
@@ -88,8 +94,10 @@ pub struct Definition {
     pub ignore_errors: bool,
     /// What its command reads (`input`).
     pub input: Option<Text>,
-    /// SHA-256 of the file's bytes, in hex: what trust is pinned to.
+    /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
+    /// SHA-256 of what the file says, in hex, without comments and layout: what trust is pinned to.
+    pub meaning: String,
     /// Where the tools that it names are named, in the order of [`Definition::uses`].
     pub uses_at: Vec<UseAt>,
 }
@@ -142,7 +150,7 @@ pub enum Body {
     Command(Program),
     /// One command, chosen by platform (`commands`); the most specific first in force: exact system, `unix`, `default`.
     Commands {
-        /// For any platform that has none of its own.
+        /// For any platform without a specific one.
         default: Option<Program>,
         /// By platform.
         platforms: Vec<(Platform, Program)>,
@@ -153,8 +161,10 @@ pub enum Body {
     Alias {
         /// The other tool.
         base: String,
-        /// Preset arguments, in the order of the file; every text in a value is a template.
+        /// Preset arguments, `fixed-parameters` and `default-parameters`; every text in a value is a template.
         presets: Vec<(String, JsonTemplate)>,
+        /// The names of those that a caller may give another value: `default-parameters`.
+        defaults: Vec<String>,
     },
 }
 
@@ -339,7 +349,7 @@ pub struct Metadata {
 pub struct Resources {
     /// Bytes of memory of all its processes.
     pub max_memory: Option<u64>,
-    /// What is done at the end, in the order of the file.
+    /// Cleanup steps, in the order of the file.
     pub cleanup: Vec<Cleanup>,
 }
 
@@ -359,7 +369,7 @@ pub enum Cleanup {
 pub struct Interactive {
     /// How long to wait for a person's input.
     pub timeout: Duration,
-    /// What is sent when nobody typed anything.
+    /// The text that is sent when no one typed anything.
     pub default_response: Option<String>,
 }
 
@@ -372,11 +382,17 @@ pub struct TestCase {
     pub description: Option<String>,
     /// The arguments of the call.
     pub parameters: Vec<(String, Value)>,
+    /// Files that are there before the call: paths in the throw-away workspace, and their texts.
+    pub files: Vec<(String, String)>,
+    /// A directory beside the tool's file whose files are copied there.
+    pub files_from: Option<String>,
+    /// Bash commands that are run before the call.
+    pub setup: Vec<Program>,
     /// What must come of it.
     pub expected: Expected,
     /// Bash commands that are run at the end, in the throw-away workspace.
     pub cleanup: Vec<Program>,
-    /// Where it stands in the file: line and column, from 1.
+    /// Where it is in the file: line and column, from 1.
     pub at: (usize, usize),
 }
 
@@ -385,12 +401,18 @@ pub struct TestCase {
 pub struct Expected {
     /// The exit code.
     pub exit_code: Option<i64>,
+    /// The whole output, but for a line end at its end.
+    pub output: Option<String>,
     /// Texts that the output contains.
     pub output_contains: Vec<String>,
     /// A pattern that the output matches.
     pub output_matches: Vec<String>,
     /// Files that exist afterwards, relative to the workspace.
     pub file_exists: Vec<String>,
+    /// Texts that files contain afterwards, by path relative to the workspace.
+    pub file_contains: Vec<(String, Vec<String>)>,
+    /// The code of the error that the call must fail with, or a part of its message.
+    pub error: Option<String>,
     /// The value of the call, in whole or, for an object, the fields that are named.
     pub value: Option<Value>,
 }
@@ -414,6 +436,11 @@ pub struct Reading {
 }
 
 impl Definition {
+    /// What its tags say that it does. Those of tools that it uses come on top.
+    pub fn declared_effects(&self) -> Effects {
+        Effects::from_tags(self.tags.iter().map(String::as_str))
+    }
+
     /// The other tools that it names: `use-tool` of its steps, `base-tool` of an alias.
     pub fn uses(&self) -> Vec<&str> {
         match &self.body {
@@ -431,7 +458,7 @@ impl Definition {
 }
 
 impl Reading {
-    /// Whether a problem is an error, so that there is no definition.
+    /// Whether a problem is an error, so there is no definition.
     pub fn is_refused(&self) -> bool {
         self.definition.is_none()
     }
@@ -449,7 +476,7 @@ pub fn read(bytes: &[u8], stem: &str) -> Reading {
     look(bytes, stem, false)
 }
 
-/// Reads what a record of the store says, as a file: its texts may have hidden characters, which nobody gets to read.
+/// Reads what a record of the store says, as a file: its texts may have hidden characters, which no one gets to read.
 #[doc(hidden)]
 pub fn read_record(bytes: &[u8], stem: &str) -> Reading {
     look(bytes, stem, true)
@@ -551,9 +578,11 @@ fn read_text(
     let root = parsed.root.filter(|root| !root.is_empty());
     let Some(root) = root else {
         if parsed.whole {
-            found.push(Found::error("empty-file", 0..0, "the file is empty").help(
-                "a tool needs a `description` and something to run, as in `bash: echo hello`",
-            ));
+            found.push(
+                SpannedProblem::error("empty-file", 0..0, "the file is empty").help(
+                    "a tool needs a `description` and something to run, as in `bash: echo hello`",
+                ),
+            );
         }
         return None;
     };
@@ -563,5 +592,7 @@ fn read_text(
         return None;
     }
     let digest = crate::model::names::hex(&Sha256::digest(bytes));
-    read::definition(&root, stem, digest, found)
+    let mut definition = read::definition(&root, stem, digest, found)?;
+    definition.meaning = meaning::digest(&root);
+    Some(definition)
 }

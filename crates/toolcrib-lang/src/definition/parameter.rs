@@ -8,7 +8,7 @@ use crate::template::{Format, ParameterKind};
 /// A parameter of a tool.
 #[derive(Debug, Clone)]
 pub struct Parameter {
-    /// Its name: what stands between braces in templates, and the argument's name in calls.
+    /// Its name: what is between braces in templates, and the argument's name in calls.
     pub name: String,
     /// Its type.
     pub kind: ParameterKind,
@@ -32,7 +32,7 @@ pub struct Parameter {
     pub escape_shell: bool,
 }
 
-/// `validation`.
+/// `validation`, and the words of JSON Schema beside `type`.
 #[derive(Debug, Clone, Default)]
 pub struct Validation {
     /// The least number.
@@ -47,4 +47,6 @@ pub struct Validation {
     pub max_length: Option<u64>,
     /// The values it may have.
     pub allowed: Option<Vec<Value>>,
+    /// What each item of a list must be like: a JSON Schema.
+    pub items: Option<Value>,
 }

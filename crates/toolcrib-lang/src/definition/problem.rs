@@ -1,4 +1,4 @@
-//! What is wrong with a file: [`Problem`].
+//! Problems of a file: [`Problem`].
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub struct Problem {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong, where (the field's path) and why.
+    /// The problem, where it is (the field's path) and why.
     pub message: String,
     /// What to do about it, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,16 +54,16 @@ impl Severity {
 /// A change of a file's text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, schemars::JsonSchema)]
 pub struct Fix {
-    /// What is replaced, in bytes of the file.
+    /// The replaced range, in bytes of the file.
     pub span: Range<usize>,
     /// By what.
     pub text: String,
 }
 
-/// A problem whose line and column nobody has counted yet.
+/// A problem whose line and column no one has counted yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[doc(hidden)]
-pub struct Found {
+pub struct SpannedProblem {
     #[doc(hidden)]
     pub code: &'static str,
     #[doc(hidden)]
@@ -78,10 +78,10 @@ pub struct Found {
     pub fix: Option<Fix>,
 }
 
-impl Found {
+impl SpannedProblem {
     #[doc(hidden)]
     pub fn error(code: &'static str, span: Range<usize>, message: impl Into<String>) -> Self {
-        Found {
+        SpannedProblem {
             code,
             severity: Severity::Error,
             span,
@@ -93,9 +93,9 @@ impl Found {
 
     #[doc(hidden)]
     pub fn warning(code: &'static str, span: Range<usize>, message: impl Into<String>) -> Self {
-        Found {
+        SpannedProblem {
             severity: Severity::Warning,
-            ..Found::error(code, span, message)
+            ..SpannedProblem::error(code, span, message)
         }
     }
 
@@ -124,15 +124,15 @@ impl Fix {
     }
 }
 
-impl Found {
-    /// The same problem in the text that a fix was applied to, in places of the text before. What would touch the same bytes
-    /// again has no fix of its own.
+impl SpannedProblem {
+    /// The same problem in the text that a fix was applied to, in places of the text before. A problem in the same bytes has no separate
+    /// fix.
     pub(crate) fn before(mut self, fix: &Fix) -> Self {
         let new_end = fix.span.start + fix.text.len();
         let place = |at: usize| match at {
             at if at <= fix.span.start => at,
             at if at >= new_end => at - new_end + fix.span.end,
-            // One quote stands before what it was.
+            // One quote is before what it was.
             at => (at - 1).clamp(fix.span.start, fix.span.end),
         };
         self.fix = self
@@ -160,7 +160,7 @@ pub(crate) struct Findings<'a> {
     pub(crate) dialect: &'static Dialect,
     /// Whether it is a record of the store, not a file that its author has at hand.
     pub(crate) is_record: bool,
-    list: Vec<Found>,
+    list: Vec<SpannedProblem>,
     errors: usize,
 }
 
@@ -190,7 +190,7 @@ impl<'a> Findings<'a> {
         kept >= MAX_PROBLEMS
     }
 
-    pub(crate) fn push(&mut self, found: Found) {
+    pub(crate) fn push(&mut self, found: SpannedProblem) {
         let severity = found.severity;
         if !self.is_full(severity) {
             self.list.push(found);
@@ -223,15 +223,24 @@ impl<'a> Findings<'a> {
         self.errors
     }
 
-    pub(crate) fn into_list(self) -> Vec<Found> {
+    /// How many of them are errors of another code.
+    pub(crate) fn errors_but(&self, code: &str) -> usize {
+        let of_code = self
+            .list
+            .iter()
+            .filter(|found| found.code == code && found.severity == Severity::Error);
+        self.errors.saturating_sub(of_code.count())
+    }
+
+    pub(crate) fn into_list(self) -> Vec<SpannedProblem> {
         self.list
     }
 }
 
 /// The problems in the order of the file, with lines and columns, each said once.
 #[doc(hidden)]
-pub fn placed(mut found: Vec<Found>, text: &str, skipped: usize) -> Vec<Problem> {
-    // Of what stands at one place, the errors first.
+pub fn placed(mut found: Vec<SpannedProblem>, text: &str, skipped: usize) -> Vec<Problem> {
+    // Of what is at one place, the errors first.
     found.sort_by_key(|one| (one.span.start, std::cmp::Reverse(one.severity)));
     found.dedup();
     let mut problems = Vec::with_capacity(found.len());

@@ -1,12 +1,14 @@
-//! What a YAML tool runs: for whoever is to trust it.
+//! The programs that a YAML tool runs, for the user who decides on trust.
 
 use serde_json::Value;
 
+use super::RequiresApproval;
+use super::values::time_in_words;
 use super::{
-    Action, Body, Cleanup, Definition, JsonTemplate, Parameter, Privilege, Program, StreamTo,
+    Action, Body, Cleanup, Definition, JsonTemplate, Parameter, Privilege, Program, Retry, StreamTo,
 };
 
-/// The programs of a tool in the order of its file, each text with what it is, and what else whoever trusts it should know.
+/// The programs of a tool in the order of its file, each text with its kind, and anything else that a user should know before trusting it.
 #[doc(hidden)]
 pub fn programs(definition: &Definition) -> Vec<(String, String)> {
     let mut runs = Vec::new();
@@ -33,6 +35,9 @@ pub fn programs(definition: &Definition) -> Vec<(String, String)> {
                 if let Some(condition) = &step.run_condition {
                     runs.push(("if".to_owned(), condition.text().to_owned()));
                 }
+                if let Some(retry) = &step.retry {
+                    runs.push(("retry".to_owned(), again(retry)));
+                }
                 if let Some(StreamTo::File(Some(file))) = &step.output.stream_to {
                     runs.push(("writes to".to_owned(), file.clone()));
                 }
@@ -41,9 +46,22 @@ pub fn programs(definition: &Definition) -> Vec<(String, String)> {
                 }
             }
         }
-        Body::Alias { base, presets } => {
+        Body::Alias { base, presets, .. } => {
             runs.push(("runs".to_owned(), format!("the tool {base}")));
             runs.extend(given(presets));
+        }
+    }
+    match &definition.requires_approval {
+        RequiresApproval::Unsaid => {}
+        RequiresApproval::Always => runs.push(("asks".to_owned(), "before every call".to_owned())),
+        RequiresApproval::Never => {
+            runs.push((
+                "asks".to_owned(),
+                "never because of what it does".to_owned(),
+            ));
+        }
+        RequiresApproval::If(condition) => {
+            runs.push(("asks if".to_owned(), condition.text().to_owned()));
         }
     }
     for cleanup in &definition.resources.cleanup {
@@ -67,6 +85,22 @@ pub fn programs(definition: &Definition) -> Vec<(String, String)> {
     runs
 }
 
+/// How often and how fast a step is tried.
+fn again(retry: &Retry) -> String {
+    let mut line = format!("{} attempts in all", retry.attempts);
+    let millis = retry.delay.as_millis();
+    if millis > 0 {
+        line.push_str(&format!(
+            ", {} between them",
+            time_in_words(millis.try_into().unwrap_or(u64::MAX))
+        ));
+    }
+    if retry.backoff > 1.0 {
+        line.push_str(&format!(", {} times as long after each", retry.backoff));
+    }
+    line
+}
+
 /// What else has an effect on what its programs do.
 fn surroundings(definition: &Definition) -> Vec<(String, String)> {
     let mut lines = Vec::new();
@@ -80,12 +114,12 @@ fn surroundings(definition: &Definition) -> Vec<(String, String)> {
         lines.push(("variable".to_owned(), format!("{name}={}", value.shown())));
     }
     if definition.environment.inherit {
-        let line = "it gets the variables of whoever runs it, as far as they are harmless";
+        let line = "it gets the harmless variables of the user's environment";
         lines.push(("inherits".to_owned(), line.to_owned()));
     }
     if let Some(interactive) = &definition.interactive {
         let answer = match &interactive.default_response {
-            Some(answer) => format!("; where nobody answers, it is told “{answer}”"),
+            Some(answer) => format!("; if no one answers, it receives “{answer}”"),
             None => String::new(),
         };
         let line = format!("with the person at the terminal{answer}");

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthChar as _;
 use super::problem::{Problem, Severity};
 use crate::model::text::{shorten, visible};
 
-/// How wide a line of a file is shown where nobody says, its frame not counted.
+/// How wide a line of a file is shown where no one says, its frame not counted.
 const MAX_COLUMNS: usize = 100;
 /// How narrow a line can become.
 const MIN_COLUMNS: usize = 20;
@@ -17,7 +17,7 @@ pub enum Part {
     Error,
     /// `warning` and the caret of one.
     Warning,
-    /// What is wrong.
+    /// The problem.
     Message,
     /// Line numbers, bars and the place.
     Frame,
@@ -64,7 +64,7 @@ pub fn render_within(
         "{margin}{}\n",
         paint(Part::Frame, &format!("--> {place}"))
     ));
-    // Before the line stands `12 | `, and on either side of it `…` where it is cut.
+    // Before the line is `12 | `, and on either side of it `…` where it is cut.
     let room = columns.saturating_sub(number.len() + 3 + 2);
     let room = room.clamp(MIN_COLUMNS, MAX_COLUMNS);
     if let Some(shown) = Shown::of(problem, bytes, room) {
@@ -195,7 +195,7 @@ fn width(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    /// What of the line is shown, and what the caret stands under.
+    /// What of the line is shown, and what the caret is under.
     fn shown(line: &str, wrong: &str, columns: usize) -> (String, String) {
         let at = line.find(wrong).unwrap();
         let problem = Problem {

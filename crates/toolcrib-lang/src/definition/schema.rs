@@ -88,6 +88,7 @@ fn kind(shape: &Shape, syntax: Syntax) -> Map<String, Value> {
         Kind::Text | Kind::Template | Kind::Program | Kind::Expression | Kind::Pattern => {
             json!({"type": text()})
         }
+        Kind::Condition => json!({"type": ["boolean", "string"]}),
         Kind::Boolean => json!({"type": "boolean"}),
         Kind::Integer { least, most } => {
             json!({"type": "integer", "minimum": least, "maximum": most})

@@ -3,7 +3,7 @@
 //! What passes can be read without asking again; what does not has been reported and is nothing to the reader.
 
 use super::fields::{Kind, Shape, Syntax};
-use super::problem::{Findings, Found, Severity};
+use super::problem::{Findings, Severity, SpannedProblem};
 use super::values::{self, Unfit, Why};
 use super::yaml::{Content, Entry, Node, Style, quoted};
 use crate::model::text::{nearest, or_list, shorten};
@@ -60,6 +60,11 @@ pub(crate) fn check(node: &Node<'_>, shape: &Shape, path: &str, found: &mut Find
         Kind::Text | Kind::Template | Kind::Program | Kind::Expression | Kind::Pattern => {
             text(node, path, shape.kind, found);
         }
+        Kind::Condition => match node.scalar() {
+            // In JSON, too, they need no quotes.
+            Some(scalar) if matches!(&*scalar.text, "true" | "false") => {}
+            _ => text(node, path, shape.kind, found),
+        },
         Kind::Boolean => scalar(node, path, found, "true or false", |s| {
             values::boolean(s).map(drop)
         }),
@@ -154,17 +159,17 @@ fn unknown(
     shape: &Shape,
     path: &str,
     found: &Findings<'_>,
-) -> Found {
+) -> SpannedProblem {
     let name = &*entry.key.text;
     let whose = match path {
         "" => "a tool".to_owned(),
         path => format!("`{path}`"),
     };
     let message = format!("`{}` is not a field of {whose}", shorten(name, 60));
-    let problem = Found::error("unknown-key", entry.key.span.clone(), message);
+    let problem = SpannedProblem::error("unknown-key", entry.key.span.clone(), message);
     let near = nearest(name, shape.names());
     match (near.as_slice(), found.dialect.foreign.find(name)) {
-        // A field that other formats have is no misspelling.
+        // A field that other formats have is not a misspelling.
         (_, Some(advice)) => problem.help(advice),
         ([], None) => {
             let elsewhere = elsewhere(name, path, found);
@@ -223,16 +228,16 @@ fn wants_map<'n, 'a>(
     }
 }
 
-fn wrong(node: &Node<'_>, path: &str, wanted: &str) -> Found {
+fn wrong(node: &Node<'_>, path: &str, wanted: &str) -> SpannedProblem {
     let whose = match path {
         "" => "the file".to_owned(),
         path => format!("`{path}`"),
     };
     let message = format!("{whose} must be {wanted}; this is {}", node.in_words());
-    Found::error("wrong-type", node.span.clone(), message)
+    SpannedProblem::error("wrong-type", node.span.clone(), message)
 }
 
-fn wants_list(node: &Node<'_>, path: &str, found: &Findings<'_>) -> Found {
+fn wants_list(node: &Node<'_>, path: &str, found: &Findings<'_>) -> SpannedProblem {
     let problem = wrong(node, path, "a list");
     if found.dialect.syntax == Syntax::Json {
         if node.scalar().is_none() {
@@ -279,7 +284,7 @@ fn scalar(
             Why::Range(_) => "out-of-range",
             Why::Type(_) => "wrong-type",
         };
-        let mut problem = Found::error(code, node.span.clone(), message);
+        let mut problem = SpannedProblem::error(code, node.span.clone(), message);
         if let Some(instead) = unfit.instead {
             problem = problem
                 .help(format!("write `{instead}`"))
@@ -289,9 +294,9 @@ fn scalar(
     }
 }
 
-fn missing(node: &Node<'_>, path: &str, wanted: &str) -> Found {
+fn missing(node: &Node<'_>, path: &str, wanted: &str) -> SpannedProblem {
     let message = format!("`{path}` has no value; it must be {wanted}");
-    Found::error("missing-value", node.span.clone(), message)
+    SpannedProblem::error("missing-value", node.span.clone(), message)
         .help("write a value, or remove the line")
 }
 
@@ -299,6 +304,7 @@ fn text(node: &Node<'_>, path: &str, kind: Kind, found: &mut Findings<'_>) {
     let wanted = match kind {
         Kind::Program => "a command",
         Kind::Expression => "an expression",
+        Kind::Condition => "true, false or an expression",
         Kind::Pattern => "a regular expression",
         _ => "a text",
     };
@@ -331,14 +337,14 @@ fn json_text(node: &Node<'_>, path: &str, wanted: &str, found: &mut Findings<'_>
 }
 
 /// `bash: {X}`, or a text that is laid out as a list.
-fn braces(node: &Node<'_>, path: &str, wanted: &str, text: &str) -> Found {
+fn braces(node: &Node<'_>, path: &str, wanted: &str, text: &str) -> SpannedProblem {
     let problem = wrong(node, path, wanted);
     let written = &text[node.span.clone()];
     let problem = match &node.content {
         Content::Map(_) if written.starts_with('{') => problem.help(
             "a value that begins with `{` is a mapping to YAML: put it in quotes, or begin it on the next line after `|`",
         ),
-        Content::Map(_) => problem.help("a text stands behind the colon, in quotes where `: ` is in it"),
+        Content::Map(_) => problem.help("write a text after the colon, in quotes if it contains `: `"),
         Content::List(_) if written.starts_with('[') => problem.help(
             "a value that begins with `[` is a list to YAML: put it in quotes, or begin it on the next line after `|`",
         ),
@@ -369,41 +375,60 @@ fn choice(node: &Node<'_>, path: &str, words: &[&'static str], found: &mut Findi
         "`{path}` must be {wanted}, not `{}`",
         shorten(&scalar.text, 40)
     );
-    let problem = Found::error("unknown-value", node.span.clone(), message);
+    let problem = SpannedProblem::error("unknown-value", node.span.clone(), message);
     let is_json = found.dialect.syntax == Syntax::Json;
     let written = |word: &str| match is_json {
         true => format!("\"{word}\""),
         false => word.to_owned(),
     };
-    found.push(
-        match nearest(&scalar.text, words.iter().copied()).as_slice() {
-            [one] => problem
-                .help(format!("did you mean `{one}`?"))
-                .fix(node.span.clone(), written(one)),
-            [] => match synonym(&scalar.text).filter(|word| words.contains(word)) {
-                Some(word) => problem
-                    .help(format!("did you mean `{word}`?"))
-                    .fix(node.span.clone(), written(word)),
-                None => problem,
-            },
-            several => problem.help(format!("did you mean {}?", or_list(several))),
+    let meant = |word: &'static str, same: Same| {
+        let problem = problem.clone().help(format!("did you mean `{word}`?"));
+        // A fix never makes a tool less safe than its author may have meant.
+        match same == Same::Certain && !matches!(word, "none" | "elevated") {
+            true => problem.fix(node.span.clone(), written(word)),
+            false => problem,
+        }
+    };
+    let near = nearest(&scalar.text, words.iter().copied());
+    let found_here = match (synonym(&scalar.text), near.as_slice()) {
+        (Some((word, same)), _) if words.contains(&word) => meant(word, same),
+        (_, []) => problem,
+        (_, [one]) => match words.iter().find(|word| *word == one) {
+            Some(word) => meant(word, Same::Certain),
+            None => problem,
         },
-    );
+        (_, several) => problem.help(format!("did you mean {}?", or_list(several))),
+    };
+    found.push(found_here);
 }
 
-/// What others call the same thing.
-fn synonym(word: &str) -> Option<&'static str> {
+/// Whether another word means the same for certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Same {
+    /// `check --fix` writes it.
+    Certain,
+    /// It is suggested: the other word says more, or something close.
+    Likely,
+}
+
+/// What others call the same thing, or nearly the same.
+fn synonym(word: &str) -> Option<(&'static str, Same)> {
+    use Same::{Certain, Likely};
     Some(match word.to_ascii_lowercase().as_str() {
-        "text" | "str" | "path" | "file" | "directory" | "url" => "string",
-        "int" | "integer" | "float" | "double" => "number",
-        "bool" | "flag" => "boolean",
-        "list" => "array",
-        "map" | "dict" | "json" => "object",
-        "mac" | "darwin" | "osx" | "mac-os" => "macos",
-        "win" | "win32" | "win64" => "windows",
-        "docker" | "sandbox" | "strong" => "container",
-        "root" | "sudo" | "admin" => "elevated",
-        "user" => "same-as-user",
+        "text" | "str" => ("string", Certain),
+        "path" | "file" | "directory" | "url" => ("string", Likely),
+        "int" => ("integer", Certain),
+        "float" | "double" => ("number", Certain),
+        "bool" => ("boolean", Certain),
+        "flag" => ("boolean", Likely),
+        "list" => ("array", Certain),
+        "map" | "dict" => ("object", Certain),
+        "json" => ("object", Likely),
+        "mac" | "darwin" | "osx" | "mac-os" => ("macos", Certain),
+        "win" | "win32" | "win64" => ("windows", Certain),
+        "docker" | "sandbox" | "strong" => ("container", Likely),
+        "root" | "sudo" | "admin" => ("elevated", Likely),
+        "user" => ("same-as-user", Certain),
         _ => return None,
     })
 }

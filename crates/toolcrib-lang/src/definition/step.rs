@@ -68,7 +68,7 @@ pub struct OutputMode {
 /// `output.stream-callback`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StreamTo {
-    /// The terminal of whoever runs the tool.
+    /// The terminal of the user who runs the tool.
     Console,
     /// A file of the workspace: `output.file`, or `<tool>-<step>.log` in the working directory.
     File(Option<String>),

@@ -109,6 +109,15 @@ pub(crate) fn number(scalar: &Scalar<'_>) -> Result<Number, Unfit> {
     })
 }
 
+/// A whole number as JSON writes one, `3.0` as `3`.
+pub(crate) fn whole(scalar: &Scalar<'_>) -> Result<Number, Unfit> {
+    let number = number(scalar)?;
+    if number.is_i64() || number.is_u64() {
+        return Ok(number);
+    }
+    integer(scalar, -999_999_999_999_999, 999_999_999_999_999).map(Number::from)
+}
+
 /// A whole number between two others.
 pub(crate) fn integer(scalar: &Scalar<'_>, least: i64, most: i64) -> Result<i64, Unfit> {
     let number = number(scalar)?;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use rquickjs::context::intrinsic;
 use rquickjs::function::Args;
 use rquickjs::object::Property;
-use rquickjs::{Coerced, Context, Ctx, FromJs as _, Function, Persistent, Runtime};
+use rquickjs::{Context, Ctx, Function, Persistent, Runtime};
 use serde_json::Value;
 
 use super::{ExprError, Expression, MEMORY, TIME};
@@ -41,11 +41,25 @@ pub(super) fn evaluate(expression: &Expression, values: &[&Value]) -> Result<Val
     })
 }
 
-/// Whether the value of an expression is true, by JavaScript's idea of it.
+/// Whether an expression is true; what is neither true nor false is an error.
 pub(super) fn holds(expression: &Expression, values: &[&Value]) -> Result<bool, ExprError> {
-    call(expression, values, |ctx, value| {
-        Coerced::<bool>::from_js(ctx, value).map(|truth| truth.0)
-    })
+    let truth = call(expression, values, |_, value| {
+        Ok(value.as_bool().ok_or_else(|| kind(&value)))
+    })?;
+    truth.map_err(ExprError::NotBoolean)
+}
+
+/// What a value is, in words.
+fn kind(value: &rquickjs::Value<'_>) -> &'static str {
+    match value.type_of() {
+        rquickjs::Type::Null => "null",
+        rquickjs::Type::Undefined | rquickjs::Type::Uninitialized => "undefined",
+        rquickjs::Type::String => "a text",
+        rquickjs::Type::Int | rquickjs::Type::Float => "a number",
+        rquickjs::Type::Array => "a list",
+        rquickjs::Type::Function | rquickjs::Type::Constructor => "a function",
+        _ => "an object",
+    }
 }
 
 fn call<T>(
@@ -91,7 +105,7 @@ thread_local! {
 
 fn with_engine<T>(work: impl FnOnce(&mut Engine) -> Result<T, ExprError>) -> Result<T, ExprError> {
     ENGINE.with(|slot| {
-        // An expression cannot call back into this module, so nobody holds the slot.
+        // An expression cannot call back into this module, so no one holds the slot.
         let mut slot = slot.borrow_mut();
         let engine = match &mut *slot {
             Some(engine) => engine,
@@ -189,8 +203,8 @@ impl Engine {
     ) -> Result<T, ExprError> {
         let deadline = Instant::now() + TIME;
         self.deadline.set(Some(deadline));
-        // The interpreter counts from where it was made; a call may be far deeper, and must have no less for that. Nothing is no
-        // limit, so it never gets that.
+        // The interpreter counts from where it was made; a call may be far deeper, and must have no less for that. Zero means no limit, so
+        // it is never passed.
         let deeper = self.made_at.saturating_sub(stack_address());
         let shallower = stack_address().saturating_sub(self.made_at);
         let stack = (STACK + deeper).saturating_sub(shallower);

@@ -8,6 +8,8 @@
 //! The limit of time is checked between steps of the program. A single library function that counts to 2⁵³ inside is one
 //! step, so text from people who must not stop the process has no place here; project rules cannot have expressions.
 
+pub(crate) mod javascript;
+
 #[cfg(feature = "expr")]
 mod engine;
 /// Without the interpreter an expression is refused when it is read, so that no condition is silently true or false.
@@ -77,6 +79,12 @@ pub enum ExprError {
     /// It used too much memory.
     #[error("it used more than {}", crate::model::text::size(MEMORY as u64))]
     Memory,
+    /// A condition assigns a value, which is nearly always a comparison with a sign missing.
+    #[error("it assigns a value with `{0}`, which a condition cannot do; to compare, write `==`")]
+    Assigns(&'static str),
+    /// The value of a condition is neither true nor false.
+    #[error("its value is {0}, and a condition must be true or false; compare it, as in `… == 0`")]
+    NotBoolean(&'static str),
     /// There is no interpreter.
     #[error("this program was built without JavaScript expressions (the feature `expr`)")]
     Unavailable,
@@ -103,6 +111,15 @@ impl Expression {
         Ok(expression)
     }
 
+    /// Like [`compile`](Self::compile), for a condition: assignments are refused.
+    pub fn condition(source: &str, variables: &[&str]) -> Result<Self, ExprError> {
+        let expression = Expression::compile(source, variables)?;
+        match javascript::Lexed::read(source).assignment(source) {
+            Some(operator) => Err(ExprError::Assigns(operator)),
+            None => Ok(expression),
+        }
+    }
+
     /// Its text.
     pub fn source(&self) -> &str {
         &self.source
@@ -115,7 +132,7 @@ impl Expression {
         engine::evaluate(self, values)
     }
 
-    /// Whether its value is true, by JavaScript's idea of it.
+    /// Whether it is true. A value that is not a boolean is an error: by JavaScript's idea of truth, a list is true even if it is empty.
     pub fn holds(&self, values: &[&Value]) -> Result<bool, ExprError> {
         engine::holds(self, values)
     }
@@ -264,20 +281,37 @@ mod tests {
     }
 
     #[test]
-    fn truth_is_javascripts() {
+    fn a_condition_is_true_or_false_and_nothing_else() {
         let holds = |source: &str| {
-            Expression::compile(source, &["x"])
+            Expression::condition(source, &["x"])
                 .unwrap()
                 .holds(&[&json!([])])
         };
-        assert_eq!(holds("x.length"), Ok(false));
-        assert_eq!(holds("x"), Ok(true));
-        assert_eq!(holds("''"), Ok(false));
+        assert_eq!(holds("x.length > 0"), Ok(false));
+        assert_eq!(holds("!x.length"), Ok(true));
+        for (source, kind) in [
+            ("x.length", "a number"),
+            ("x", "a list"),
+            ("''", "a text"),
+            ("null", "null"),
+            ("x.y", "undefined"),
+            ("({})", "an object"),
+            ("() => true", "a function"),
+        ] {
+            assert_eq!(holds(source), Err(ExprError::NotBoolean(kind)), "{source}");
+        }
         assert_eq!(
             holds("x.y.z"),
             Err(ExprError::Thrown(
                 "cannot read property 'z' of undefined".into()
             ))
         );
+    }
+
+    #[test]
+    fn a_condition_cannot_assign() {
+        let refused = Expression::condition("x = 5", &["x"]);
+        assert_eq!(refused.unwrap_err(), ExprError::Assigns("="));
+        assert!(Expression::compile("(y => { y = 5; return y })(x)", &["x"]).is_ok());
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn query<'a>(
 struct Evaluation<'a> {
     document: &'a Value,
     budget: Budget,
-    /// Patterns that stood in the document; none for a text that is no pattern.
+    /// Patterns that stood in the document; none for a text that is not a pattern.
     patterns: HashMap<(String, Extent), Option<Pattern>>,
 }
 
@@ -298,7 +298,7 @@ fn step<'a>(selector: &Selector, node: &'a Value) -> Option<&'a Value> {
     }
 }
 
-/// What is directly in a node, in order.
+/// The direct children of a node, in sequence.
 fn children(node: &Value) -> impl Iterator<Item = &Value> {
     let (elements, members) = match node {
         Value::Array(elements) => (Some(elements.iter()), None),

@@ -1,4 +1,4 @@
-//! What stands behind `?`: a logical expression, read together with its types (RFC 9535, 2.4.3), so that what is read is
+//! What is behind `?`: a logical expression, read together with its types (RFC 9535, 2.4.3), so that what is read is
 //! well-typed.
 
 use serde_json::Value;
@@ -258,7 +258,7 @@ impl Parser {
         self.doubts.push(PathError { message, at });
     }
 
-    /// What was read, as a condition of its own.
+    /// What was read, as a separate condition.
     fn test(&self, at: usize, operand: Operand) -> Result<Expression, PathError> {
         match operand {
             Operand::Query(query) => Ok(Expression::Exists(query)),
@@ -267,9 +267,10 @@ impl Parser {
                 at,
                 format!("`{name}` gives a value; compare it with something"),
             ),
-            Operand::Literal(_) => self
-                .lexer
-                .fault_at(at, "a literal is no condition; compare it with something"),
+            Operand::Literal(_) => self.lexer.fault_at(
+                at,
+                "a literal is not a condition; compare it with something",
+            ),
         }
     }
 
@@ -285,7 +286,7 @@ impl Parser {
             Operand::Value(_, value) => Ok(value),
             Operand::Logical(name, _) => self.lexer.fault_at(
                 at,
-                format!("`{name}` says yes or no, and is no value; use it as a condition of its own"),
+                format!("`{name}` returns true or false, which is not a value; use it as a condition by itself"),
             ),
         }
     }

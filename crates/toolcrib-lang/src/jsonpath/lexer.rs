@@ -110,7 +110,7 @@ impl Lexer {
         match self.at - digits_at {
             0 => return self.expected("a digit"),
             1 if value == 0 && negative => {
-                return self.fault_at(start, "`-0` is no index; write `0`");
+                return self.fault_at(start, "`-0` is not an index; write `0`");
             }
             1 => {}
             _ if self.characters[digits_at] == '0' => {
@@ -214,7 +214,7 @@ impl Lexer {
                 return self.fault_at(
                     start,
                     format!(
-                        "`\\{}` is no escape here; in a pattern, write the backslash twice",
+                        "`\\{}` is not an escape here; in a pattern, write the backslash twice",
                         other.escape_debug()
                     ),
                 );

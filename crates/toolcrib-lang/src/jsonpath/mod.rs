@@ -66,7 +66,7 @@ impl Way<'_> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (at character {at})")]
 pub struct PathError {
-    /// What is wrong.
+    /// The problem.
     pub message: String,
     /// Which character, from 0.
     pub at: usize,
@@ -114,7 +114,7 @@ impl JsonPath {
         self.query.segments.iter().map(Way::of).collect()
     }
 
-    /// What is no error by the RFC and yet never what its author wants: patterns that are no I-Regexp and so match nothing.
+    /// Things that the RFC accepts but no author wants: patterns that are not I-Regexps and so match nothing.
     pub fn doubts(&self) -> &[PathError] {
         &self.doubts
     }

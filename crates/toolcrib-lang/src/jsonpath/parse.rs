@@ -1,4 +1,4 @@
-//! From text to [`Query`]: segments and selectors. What stands behind `?` is read by `filter`.
+//! From text to [`Query`]: segments and selectors. What is behind `?` is read by `filter`.
 
 use super::lexer::Lexer;
 use super::syntax::{From, Query, Root, Segment, Selector, Slice};
@@ -41,7 +41,7 @@ pub(super) fn expression(text: &str) -> Result<(Query, Vec<PathError>), PathErro
 pub(super) struct Parser {
     pub(super) lexer: Lexer,
     depth: usize,
-    /// What is allowed and yet surely not meant.
+    /// Things that are allowed but surely not meant.
     pub(super) doubts: Vec<PathError>,
 }
 

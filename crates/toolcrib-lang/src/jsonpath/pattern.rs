@@ -23,10 +23,10 @@ pub(super) struct Pattern {
     weight: u64,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// It is no I-Regexp: why.
+    /// It is not an I-Regexp: the reason.
     Malformed(String),
     /// It takes too much time or memory.
     TooLarge,
@@ -208,7 +208,7 @@ impl Translation<'_> {
         }
     }
 
-    /// What stands behind a backslash, outside of classes and inside of them; returns its weight.
+    /// The escape after a backslash, outside of classes and inside of them; returns its weight.
     fn escape(&mut self) -> Result<u64, Fault> {
         match self.rest.next() {
             Some(property @ ('p' | 'P')) => {
@@ -278,7 +278,7 @@ impl Translation<'_> {
                     // The last one stands for itself.
                     if self.rest.next() != Some(']') {
                         return malformed(
-                            r"`-` in `[…]` stands between two characters, first or last; else it is `\-`",
+                            r"`-` in `[…]` must be between two characters, first or last; otherwise write `\-`",
                         );
                     }
                     self.out.push_str(r"\-");
@@ -336,7 +336,7 @@ fn unknown_escape(character: char) -> String {
         _ => "the character itself",
     };
     format!(
-        "`\\{}` is no escape of I-Regexp (RFC 9485); write {instead}",
+        "`\\{}` is not an escape in I-Regexp (RFC 9485); write {instead}",
         character.escape_debug()
     )
 }

@@ -36,7 +36,7 @@ pub(super) enum From {
     Descendants,
 }
 
-/// What is selected of a node.
+/// Selects parts of a node.
 #[derive(Debug)]
 pub(super) enum Selector {
     Name(String),
@@ -111,7 +111,7 @@ pub(super) enum Comparable {
 /// Where a pattern comes from.
 #[derive(Debug)]
 pub(super) enum PatternSource {
-    /// The expression itself, compiled once; none if it is no pattern, and then nothing matches.
+    /// The expression itself, compiled once; none if it is not a pattern, and then nothing matches.
     Fixed(Option<Pattern>),
     /// A value, compiled when it is seen.
     Computed(Comparable),

@@ -1,8 +1,8 @@
 //! JSON as a bounded tree in which every key and value knows its place in the file, as YAML tools have one.
 //!
 //! S4's examples have comments, so `//`, `/* */` and a comma at the end are read. Everything else is RFC 8259, and a key that
-//! stands twice is an error: two readers would take different ones. What is a slip of the pen (a key without quotes, single
-//! quotes, a comma left out) is reported with its fix, and reading goes on, so that the rest is said too.
+//! is twice is an error: two readers would take different ones. A slip (a key without quotes, single quotes, a missing comma) is
+//! reported with its fix, and reading goes on, so that the rest is said too.
 //!
 //! A key's place is what is between its quotes, so that a fix can replace the name alone.
 
@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::yaml::{Content, Entry, Key, MAX_NODES, Node, Scalar, Style};
 use crate::model::budget::Budget;
 use crate::model::text::shorten;
@@ -57,7 +57,7 @@ pub(super) fn parse<'a>(found: &mut Findings<'a>, rigour: Rigour) -> Parsed<'a> 
     if !reader.stopped && reader.peek().is_some() {
         reader.stop(
             reader.word(),
-            "something stands behind the end",
+            "there is text after the end",
             "a file holds one tool: an object from `{` to `}`",
         );
     }
@@ -87,7 +87,7 @@ impl<'a> Reader<'a, '_> {
         &self.text[self.at..]
     }
 
-    /// What stands here, as one would point at it.
+    /// A description of the text here.
     fn word(&self) -> Range<usize> {
         let rest = self.rest();
         let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '$');
@@ -98,7 +98,7 @@ impl<'a> Reader<'a, '_> {
 
     fn stop(&mut self, span: Range<usize>, message: impl Into<String>, help: &str) {
         if !self.stopped {
-            let problem = Found::error("json-syntax", span, message);
+            let problem = SpannedProblem::error("json-syntax", span, message);
             self.found.push(problem.help(help));
         }
         self.stopped = true;
@@ -106,7 +106,8 @@ impl<'a> Reader<'a, '_> {
 
     fn too_much(&mut self, span: Range<usize>, message: String) {
         if !self.stopped {
-            self.found.push(Found::error("too-much", span, message));
+            self.found
+                .push(SpannedProblem::error("too-much", span, message));
         }
         self.stopped = true;
     }
@@ -137,11 +138,7 @@ impl<'a> Reader<'a, '_> {
                 return;
             };
             if self.rigour == Rigour::Strict {
-                self.stop(
-                    self.at..self.at + 2,
-                    "a comment is no part of JSON",
-                    "remove it",
-                );
+                self.stop(self.at..self.at + 2, "JSON has no comments", "remove it");
                 return;
             }
             self.at += length;
@@ -221,8 +218,8 @@ impl<'a> Reader<'a, '_> {
         };
         let is_text = word.starts_with(|c: char| c.is_alphabetic() || c == '_');
         if let Some(meant) = meant {
-            let message = format!("`{word}` is no value of JSON");
-            let problem = Found::error("json-syntax", span.clone(), message);
+            let message = format!("`{word}` is not a JSON value");
+            let problem = SpannedProblem::error("json-syntax", span.clone(), message);
             self.found.push(
                 problem
                     .help(format!("write `{meant}`"))
@@ -231,7 +228,7 @@ impl<'a> Reader<'a, '_> {
             self.at = span.end;
         } else if is_text {
             let message = format!("the text `{}` has no quotes", shorten(word, 40));
-            let problem = Found::error("json-syntax", span.clone(), message);
+            let problem = SpannedProblem::error("json-syntax", span.clone(), message);
             self.found.push(problem.help("put texts in double quotes"));
             self.at = span.end;
         } else if self.peek() == Some(b'}')
@@ -239,7 +236,7 @@ impl<'a> Reader<'a, '_> {
             || self.peek() == Some(b',')
         {
             let message = "a value is missing here";
-            let problem = Found::error("json-syntax", span.clone(), message);
+            let problem = SpannedProblem::error("json-syntax", span.clone(), message);
             self.found
                 .push(problem.help("write one, or remove the key"));
         } else {
@@ -337,7 +334,7 @@ impl<'a> Reader<'a, '_> {
         let Some(dots) = dots else { return false };
         let span = self.at..self.at + dots.len();
         let message = format!("`{dots}` stands for something that was left out");
-        let problem = Found::error("json-syntax", span, message);
+        let problem = SpannedProblem::error("json-syntax", span, message);
         self.found
             .push(problem.help("write out what belongs here, or remove it"));
         self.at += dots.len();
@@ -357,7 +354,7 @@ impl<'a> Reader<'a, '_> {
             "`{}` is given twice; the first is on line {line}",
             shorten(&key.text, 60)
         );
-        let problem = Found::error("duplicate-key", key.span.clone(), message);
+        let problem = SpannedProblem::error("duplicate-key", key.span.clone(), message);
         self.found.push(problem.help("remove one of them"));
     }
 
@@ -379,7 +376,7 @@ impl<'a> Reader<'a, '_> {
         self.at = span.end;
         let message = format!("the key `{}` has no quotes", shorten(word, 40));
         self.found.push(
-            Found::error("json-syntax", span.clone(), message)
+            SpannedProblem::error("json-syntax", span.clone(), message)
                 .help(format!("write `\"{}\"`", shorten(word, 40)))
                 .fix(span.clone(), format!("\"{word}\"")),
         );
@@ -389,7 +386,7 @@ impl<'a> Reader<'a, '_> {
         })
     }
 
-    /// What stands between two entries.
+    /// The text between two entries.
     fn comma(&mut self, close: u8) {
         self.blank();
         if self.stopped {
@@ -405,12 +402,15 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             Some(byte) if byte == close => {}
-            // Reported by whoever looks for the end.
+            // Reported where the end is looked for.
             None => {}
             Some(b'"' | b'{' | b'[') => {
                 let before = self.text[..self.at].trim_end().len();
-                let problem =
-                    Found::error("json-syntax", self.word(), "a comma is missing before this");
+                let problem = SpannedProblem::error(
+                    "json-syntax",
+                    self.word(),
+                    "a comma is missing before this",
+                );
                 // A comment may stand between, so the fix is only certain without one.
                 let is_plain = self.text[before..self.at].trim().is_empty()
                     && !self.text[..before].ends_with("*/")
@@ -420,9 +420,9 @@ impl<'a> Reader<'a, '_> {
                         .is_some_and(|line| line.contains("//"));
                 self.found.push(match is_plain {
                     true => problem
-                        .help("write one behind what stands before it")
+                        .help("add one after the previous value")
                         .fix(before..before, ","),
-                    false => problem.help("write one behind what stands before it"),
+                    false => problem.help("add one after the previous value"),
                 });
             }
             Some(_) => {
@@ -439,13 +439,13 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// A text in quotes, and where what is between them stands.
+    /// A text in quotes, and where what is between them is.
     fn string(&mut self) -> Option<(Cow<'a, str>, Range<usize>)> {
         let start = self.at;
         let quote = self.peek()?;
         if quote == b'\'' {
-            let message = "a text of JSON stands in double quotes";
-            let problem = Found::error("json-syntax", start..start + 1, message);
+            let message = "a JSON string needs double quotes";
+            let problem = SpannedProblem::error("json-syntax", start..start + 1, message);
             self.found.push(problem.help("write `\"…\"`"));
         }
         self.at += 1;
@@ -483,7 +483,7 @@ impl<'a> Reader<'a, '_> {
                         }
                         Err((why, length)) => {
                             let span = self.at..self.text.floor_char_boundary(self.at + length);
-                            let problem = Found::error("json-syntax", span, why);
+                            let problem = SpannedProblem::error("json-syntax", span, why);
                             self.found.push(problem.help("a backslash is written `\\\\`, a quote `\\\"`, any character `\\u` and four digits"));
                             // What comes after the backslash may be a character of several bytes.
                             self.at += 1;
@@ -499,7 +499,8 @@ impl<'a> Reader<'a, '_> {
                 }
                 Some(byte) => {
                     let message = format!("U+{byte:04X} cannot stand in a text of JSON as it is");
-                    let problem = Found::error("json-syntax", self.at..self.at + 1, message);
+                    let problem =
+                        SpannedProblem::error("json-syntax", self.at..self.at + 1, message);
                     self.found.push(
                         problem
                             .help(format!("write `\\u{byte:04x}`"))
@@ -548,7 +549,10 @@ fn escape(text: &str, quote: u8) -> Result<(char, usize), (String, usize)> {
         Some(b'u') => return unicode(text),
         _ => {
             let shown: String = text.chars().take(2).collect();
-            return Err((format!("`{}` is no escape of JSON", shorten(&shown, 8)), 2));
+            return Err((
+                format!("`{}` is not an escape in JSON", shorten(&shown, 8)),
+                2,
+            ));
         }
     };
     Ok((plain, 2))
@@ -580,7 +584,7 @@ fn unicode(text: &str) -> Result<(char, usize), (String, usize)> {
     }
 }
 
-/// Where a byte of a text stands in the file: `span` is that of the value in its quotes.
+/// Where a byte of a text is in the file: `span` is that of the value in its quotes.
 pub(super) fn place(file: &str, span: &Range<usize>, offset: usize) -> usize {
     let mut at = span.start + 1;
     let end = span.end.saturating_sub(1).max(at);
@@ -610,7 +614,7 @@ mod tests {
     use crate::definition::values;
     use crate::manifest::fields::DIALECT;
 
-    fn read(text: &str) -> (serde_json::Value, Vec<Found>) {
+    fn read(text: &str) -> (serde_json::Value, Vec<SpannedProblem>) {
         let mut found = Findings::of(text, &DIALECT);
         let parsed = parse(&mut found, Rigour::File);
         let value = parsed

@@ -1,13 +1,14 @@
 //! Tools in S4's JSON as files: read with places, everything that is wrong said at once, and typed for `exec::http`.
 //!
-//! `.toolcrib/tools/weather.json` is S4's `tool.json`; comments are allowed. What is only of use in a store (`bundleID`,
-//! `createdAt`, …) may be left out. [`read`] makes an [`HttpDefinition`] of a file's bytes; what it takes to send its requests is in
+//! `.toolcrib/tools/weather.json` is S4's `tool.json`; comments are allowed. Fields that only a store needs (`bundleID`, `createdAt`, …)
+//! may be left out. [`read`] makes an [`HttpDefinition`] of a file's bytes; what it takes to send its requests is in
 //! `exec::http`, where files come from is in `source`.
 //!
 //! The invariant: where a request goes, and which secrets it sends, is fixed by the file. Arguments fill in values and nothing
 //! else. A compiled placeholder knows what it is filled with, and filled-in text is never searched for placeholders again, so an
 //! argument cannot name a secret.
 
+mod effects;
 pub mod fields;
 mod json;
 mod read;
@@ -22,12 +23,15 @@ use http::{HeaderName, Method};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+pub use effects::{effects_of, reads};
 pub use sends::requests;
 pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template, UrlTemplate};
 
 use crate::definition::fields::Syntax;
-use crate::definition::problem::{self, Findings, Found};
-use crate::definition::{Fixed, Problem, fix_by, hidden, schema, shape, values, yaml};
+use crate::definition::problem::{self, Findings, SpannedProblem};
+use crate::definition::{
+    Fixed, Problem, RequiresApproval, fix_by, hidden, meaning, schema, shape, values, yaml,
+};
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, Version, WireName};
@@ -56,6 +60,8 @@ pub struct HttpDefinition {
     pub output_schema: Option<Arc<Schema>>,
     /// `tags`.
     pub tags: Vec<String>,
+    /// `requiresApproval`.
+    pub requires_approval: RequiresApproval,
     /// `keywords`.
     pub keywords: Vec<String>,
     /// `impl`: one request, or several in order.
@@ -66,8 +72,10 @@ pub struct HttpDefinition {
     pub max_sent: Option<u64>,
     /// `limits.maxReceivedBytes`: of all answers of a call together, unpacked.
     pub max_received: Option<u64>,
-    /// SHA-256 of the file's bytes, in hex: what trust is pinned to.
+    /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
+    /// SHA-256 of what the file says, in hex, without comments and layout: what trust is pinned to.
+    pub meaning: String,
     /// Where each argument is declared, in bytes of the file.
     pub arguments_at: Vec<(String, Range<usize>)>,
 }
@@ -220,7 +228,7 @@ impl HttpDefinition {
         names
     }
 
-    /// Whom its secrets are told, each pair once: the server of the request, and for OAuth2 the token server.
+    /// The recipients of its secrets, each pair once: the server of the request, and for OAuth2 the token server.
     pub fn told(&self) -> Vec<(&SecretName, &Target)> {
         let mut told: Vec<(&SecretName, &Target)> = Vec::new();
         for request in &self.requests {
@@ -361,7 +369,7 @@ pub fn load(bytes: &[u8], stem: &str) -> Reading {
     look(bytes, stem, Look::Load, false)
 }
 
-/// Reads a record of the store like [`read`]: its texts may have hidden characters, which nobody gets to read.
+/// Reads a record of the store like [`read`]: its texts may have hidden characters, which no one gets to read.
 #[doc(hidden)]
 pub fn read_record(bytes: &[u8], stem: &str) -> Reading {
     look(bytes, stem, Look::Thorough, true)
@@ -435,7 +443,7 @@ fn read_text(
     // `null` is as empty as nothing.
     let Some(root) = parsed.root.filter(|root| !root.is_empty()) else {
         if parsed.whole {
-            found.push(Found::error("empty-file", 0..0, "the file is empty").help(
+            found.push(SpannedProblem::error("empty-file", 0..0, "the file is empty").help(
                 "an HTTP tool needs a `description` and an `impl` with a `urlTemplate`: `toolcrib new NAME --http --url URL` makes one",
             ));
         }
@@ -447,7 +455,9 @@ fn read_text(
         return None;
     }
     let digest = crate::model::names::hex(&Sha256::digest(bytes));
-    read::definition(&root, stem, digest, how == Look::Thorough, found)
+    let mut definition = read::definition(&root, stem, digest, how == Look::Thorough, found)?;
+    definition.meaning = meaning::digest(&root);
+    Some(definition)
 }
 
 /// The JSON Schema (draft 2020-12) of an HTTP tool's file, for editors.

@@ -1,4 +1,4 @@
-//! What an HTTP tool sends, and whom it tells which secrets: for whoever is to trust its file.
+//! The requests of an HTTP tool and the recipients of its secrets, for the user who decides on trust.
 
 use super::{
     Auth, BodyTemplate, HttpDefinition, JsonPart, OauthGrant, Placeholder, RequestTemplate,
@@ -31,8 +31,8 @@ pub fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
     for (target, secrets) in told(definition) {
         let host = target.entry();
         let line = match secrets.is_empty() {
-            true => format!("{host} is told no secret"),
-            false => format!("{host} is told the secrets {}", secrets.join(", ")),
+            true => format!("{host} receives no secret"),
+            false => format!("{host} receives the secrets {}", secrets.join(", ")),
         };
         lines.push(("tells".to_owned(), line));
     }
@@ -73,7 +73,7 @@ fn body_text(body: &BodyTemplate) -> String {
 fn auth_text(auth: &Auth) -> String {
     let with = |template: &Template| match template.placeholders().next() {
         Some(_) => words(template),
-        // What stands in the file as it is need not stand on a screen, too.
+        // A literal in the file need not appear on a screen, too.
         None => "what the file says".to_owned(),
     };
     match auth {
@@ -101,7 +101,7 @@ fn auth_text(auth: &Auth) -> String {
     }
 }
 
-/// Whom each request tells which secrets; what a token server is told is not told the others.
+/// The secrets that each server receives; a token server's secrets are not sent to the others.
 fn told(definition: &HttpDefinition) -> Vec<(&Target, Vec<String>)> {
     let mut told: Vec<(&Target, Vec<String>)> = Vec::new();
     let mut tell = |target, placeholders: Vec<&Placeholder>| {
@@ -124,7 +124,7 @@ fn told(definition: &HttpDefinition) -> Vec<(&Target, Vec<String>)> {
     for request in &definition.requests {
         match &request.auth {
             Some(auth @ Auth::Oauth2 { token_target, .. }) => {
-                // The same secret may stand in both: what a URL, a header or a body says is told, whoever else is told it, too.
+                // The same secret may stand in both: a secret in a URL, a header or a body is sent there, even if another server receives it, too.
                 tell(&request.url.target, request.placeholders_without_auth());
                 let texts = auth.texts().into_iter();
                 tell(

@@ -1,8 +1,8 @@
 //! `${NAME}` in texts of HTTP tools, cut up when the file is read.
 //!
 //! A template is a list of pieces, and every placeholder knows what it stands for and, by the type it is part of, where: in the path,
-//! in the query, in a header, inside a text of a JSON body or as a whole JSON value. Whoever fills one in never looks for
-//! placeholders again, so a value that looks like one is a value.
+//! in the query, in a header, inside a text of a JSON body or as a whole JSON value. Filling one in never looks for placeholders again,
+//! so a value that looks like one is a value.
 //!
 //! `$${` is the escape for a literal `${`; a `$` before anything else is itself.
 
@@ -19,7 +19,7 @@ pub struct Template {
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// As it stands.
+    /// As it is.
     Literal(String),
     /// What a value is put in the place of.
     Value(Placeholder),
@@ -77,9 +77,9 @@ pub enum BodyTemplate {
 /// A piece of a JSON body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JsonPart {
-    /// As it stands.
+    /// As it is.
     Literal(String),
-    /// Inside the quotes of a text: the value as text, escaped, without quotes of its own.
+    /// Inside the quotes of a text: the value as text, escaped, without quotes.
     InText(Placeholder),
     /// A whole value: the value as JSON.
     Whole(Placeholder),

@@ -29,6 +29,8 @@ pub(super) struct CommandCondition {
     pub(super) everything: bool,
     /// Whether one of its words must be one that may be any option.
     pub(super) unclear: bool,
+    /// Whether one of its words must be a variable that nothing in the text sets.
+    pub(super) unset: bool,
 }
 
 /// A pattern for operands.
@@ -65,7 +67,7 @@ impl CommandCondition {
         };
         if let Some(operator) = text.split_whitespace().find(operator) {
             return Err(format!(
-                "`{operator}` is no word of a command: a condition is about one program and its arguments, each command of a text is judged by itself"
+                "`{operator}` is not a word of a command: a condition describes one program and its arguments; each command in a text is judged separately"
             ));
         }
         let mut condition = CommandCondition {
@@ -119,6 +121,7 @@ impl CommandCondition {
                     .operands()
                     .any(|operand| command.is_everything(operand)))
             && (!self.unclear || command.args.iter().any(Arg::may_be_any_option))
+            && (!self.unset || !command.is_authored && command.args.iter().any(Arg::is_set_outside))
     }
 
     fn fits_code(&self, command: &Invocation<'_>) -> bool {

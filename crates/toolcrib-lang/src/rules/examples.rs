@@ -141,7 +141,7 @@ fn like(name: &str) -> ToolSpec {
     known.cloned().unwrap_or_else(|| bare(name))
 }
 
-/// What is wrong with the examples of a rule. Reading them is paid for from the budget of the file.
+/// Problems of the examples of a rule. Reading them is paid for from the budget of the file.
 pub(super) fn check(rule: &Rule, examples: &[Example], budget: &mut Budget) -> Vec<String> {
     let mut problems = Vec::new();
     for example in examples {

@@ -7,10 +7,10 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 
 use super::RuleContext;
+use super::destination::{Located, Where};
 use super::invocation::{Invocation, word_text};
 use super::links;
 use super::paths::{Access, PathWord};
-use super::place::{Located, Where};
 use super::values::{Possible, Values};
 use crate::judgement::Touched;
 use crate::model::JsonObject;
@@ -36,7 +36,7 @@ pub(super) struct Texts<'a> {
     directory: Option<&'a str>,
     touched: &'a [Touched],
     follows_links: bool,
-    /// Where the workspace is; made when somebody asks, unless there is shell text.
+    /// Where the workspace is; made when someone asks, unless there is shell text.
     place: OnceCell<Where>,
 }
 
@@ -58,7 +58,7 @@ impl ShellText<'_> {
         self.parameter.is_none()
     }
 
-    /// Whether it is asked about only because it cannot be told what it does. What a tool's author wrote is not, unless it has an
+    /// Whether it asks only because its effects cannot be determined. What a tool's author wrote is not, unless it has an
     /// input: then a program may come from there that is in no place where one looks for it. Nor what was not read whole: a caller's value
     /// may be what makes it too long.
     pub(super) fn has_to_be_understood(&self) -> bool {
@@ -139,7 +139,7 @@ impl<'a> Texts<'a> {
         usize::try_from(steps).unwrap_or(usize::MAX)
     }
 
-    /// What is left of the budgets that the texts were read with.
+    /// The rest of the budgets that the texts were read with.
     fn left(&self) -> Budget {
         let length = self.shells.iter().map(|shell| shell.text.len()).sum();
         shell::budget_after(length, self.steps())

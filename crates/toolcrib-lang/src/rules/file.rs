@@ -48,6 +48,7 @@ const COMMAND_KEYS: &[&str] = &[
     "code",
     "everything",
     "unclear",
+    "unset",
 ];
 
 /// What an expression may use.
@@ -77,7 +78,7 @@ pub struct RuleProblem {
     pub file: String,
     /// The rule's name, or its number where it has none.
     pub rule: Option<String>,
-    /// What is wrong, and what to write.
+    /// The problem, and what to write.
     pub message: String,
 }
 
@@ -127,7 +128,7 @@ impl Rule {
         reader.done(rules)
     }
 
-    /// Reads the `[[rules]]` of a file of settings, where other keys are somebody else's business.
+    /// Reads the `[[rules]]` of a file of settings, where other keys are someone else's business.
     #[doc(hidden)]
     pub fn from_settings(table: &Table, file: &str, whose: Whose) -> Result<Vec<Rule>, RulesError> {
         let mut reader = Reader::new(file, whose);
@@ -358,7 +359,7 @@ impl Reader {
             if self.whose == Whose::Project {
                 self.problem("a project's rules may not have an `expr`; use another condition");
             } else {
-                match Expression::compile(&source, VARIABLES) {
+                match Expression::condition(&source, VARIABLES) {
                     Ok(expr) => stated.expr = Some(expr),
                     Err(problem) => self.problem(format!("`expr`: {problem}")),
                 }
@@ -441,6 +442,7 @@ impl Reader {
         };
         let everything = flag("everything");
         let unclear = flag("unclear");
+        let unset = flag("unset");
         let words = |texts: Vec<String>| texts.iter().map(|text| Words::parse(text)).collect();
         let args = self.texts(table, "args");
         let condition = CommandCondition {
@@ -457,6 +459,7 @@ impl Reader {
             code: self.patterns(table, "code"),
             everything,
             unclear,
+            unset,
         };
         Some(condition)
     }

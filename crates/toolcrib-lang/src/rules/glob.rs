@@ -3,8 +3,8 @@
 //! Paths are compared name by name: `*`, `?` and `[…]` stay within a name, `**` is any number of names. A pattern that fits a
 //! directory fits what is in it.
 
+use super::destination::{Located, Name, Root};
 use super::name_glob::NameGlob;
-use super::place::{Located, Name, Root};
 
 /// A pattern for paths.
 #[derive(Debug, Clone, PartialEq)]
@@ -129,7 +129,7 @@ impl PathGlob {
     }
 }
 
-/// The rest of an absolute path that leads through somebody's home directory.
+/// The rest of an absolute path that leads through someone's home directory.
 fn beneath_a_home(names: &[Name]) -> Option<&[Name]> {
     match names {
         [root, rest @ ..] if root.text == "root" => Some(rest),
@@ -192,7 +192,7 @@ fn fits_if(steps: &[Step], pieces: &[&[Name]], enough: impl Fn(&Name, bool) -> b
 
 #[cfg(test)]
 mod tests {
-    use super::super::place::Where;
+    use super::super::destination::Where;
     use super::*;
     use crate::shell::{Part, Word};
 
@@ -275,7 +275,7 @@ mod tests {
             "/home/*/.aws",
             word(&[home, t("/.aws/credentials")])
         ));
-        // What is only known when it runs fits no fixed name, but what follows it can be seen.
+        // A part that is known only at run time fits no fixed name, but the text after it can be seen.
         let dynamic = Part::Dynamic("$(f)".to_owned());
         assert!(!matches(
             "/etc/passwd",

@@ -29,7 +29,7 @@ impl HostPattern {
         let network = text.split_once('/').filter(|_| !text.contains("://"));
         if let Some((address, bits)) = network {
             let address = address.parse::<IpAddr>().map_err(|_| {
-                format!("`{text}` is no network; write an address and a number of bits, as in 10.0.0.0/8")
+                format!("`{text}` is not a network; write an address and a number of bits, as in 10.0.0.0/8")
             })?;
             let longest = if address.is_ipv4() { 32 } else { 128 };
             return match bits.parse::<u8>() {
@@ -42,7 +42,7 @@ impl HostPattern {
         let bare = text.strip_prefix("*.").unwrap_or(text);
         if bare.is_empty() || bare.contains(['*', '/', '@', ' ', '?']) || bare.contains("://") {
             return Err(format!(
-                "`{text}` is no host; write a name, `*.name`, an address or a network, without scheme, port or path"
+                "`{text}` is not a host; write a name, `*.name`, an address or a network, without scheme, port or path"
             ));
         }
         let host = normal(bare);

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use super::destination::{Located, Root, Where};
 use super::name_glob::NameGlob;
 use super::paths::{self, PathWord};
-use super::place::{Located, Root, Where};
 use super::values::Possible;
 use crate::model::text;
 use crate::shell::programs::{self, Fact};
@@ -20,7 +20,7 @@ pub(super) struct Invocation<'s> {
     pub(super) follows_links: bool,
     /// Whether a tool's author wrote it: see [`RuleContext::commands`](super::RuleContext::commands).
     pub(super) is_authored: bool,
-    /// The program without its directory; empty when there is none, or nobody can tell.
+    /// The program without its directory; empty when there is none, or no one can tell.
     pub(super) name: &'s str,
     pub(super) args: Vec<Arg<'s>>,
     /// What the targets of its redirections may become, by their number.
@@ -57,6 +57,12 @@ impl Arg<'_> {
     /// Whether it may become an option that nothing in the text names.
     pub(super) fn may_be_any_option(&self) -> bool {
         !self.after_dashes && self.possible.is_open && self.word.literal_prefix().is_empty()
+    }
+
+    /// Whether it begins with a variable that only the environment sets, so that it may become an option, too.
+    pub(super) fn is_set_outside(&self) -> bool {
+        let begins = matches!(self.word.parts.first(), Some(Part::Variable(_)));
+        !self.after_dashes && begins && self.possible == Possible::default()
     }
 }
 
@@ -115,7 +121,7 @@ impl<'s> Invocation<'s> {
         self.place.locate(word, directory)
     }
 
-    /// The arguments that are no options, nor values of options that stand before a subcommand.
+    /// The arguments that are not options, nor values of options that stand before a subcommand.
     pub(super) fn operands(&self) -> impl Iterator<Item = &Arg<'s>> {
         let program = programs::find(self.name);
         let mut skip = false;
@@ -146,7 +152,7 @@ impl<'s> Invocation<'s> {
             .any(|spelling| self.has_spelling(spelling, Certainty::Perhaps))
     }
 
-    /// Whether an option is given for sure, and not as another option's value: `git push -o --dry-run` is no dry run.
+    /// Whether an option is given for sure, and not as another option's value: `git push -o --dry-run` is not a dry run.
     pub(super) fn has_certainly(&self, flag: &Flag) -> bool {
         flag.0
             .iter()
@@ -371,11 +377,13 @@ impl Flag {
         Flag(text.split('|').map(|one| one.trim().to_owned()).collect())
     }
 
-    /// What is wrong with it, if anything.
+    /// Its problem, if there is one.
     pub(super) fn fault(&self) -> Option<String> {
         let wrong = |one: &&String| !one.starts_with('-') || one.trim_start_matches('-').is_empty();
         let wrong = self.0.iter().find(wrong)?;
-        Some(format!("`{wrong}` is no option; options start with `-`"))
+        Some(format!(
+            "`{wrong}` is not an option; options start with `-`"
+        ))
     }
 }
 

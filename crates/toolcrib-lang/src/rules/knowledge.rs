@@ -11,8 +11,8 @@ mod temporary;
 pub(super) use temporary::{is_new_directory, makes_directories};
 
 use super::Finding;
+use super::destination::{Located, Root};
 use super::facts::Facts;
-use super::place::{Located, Root};
 use super::rule::{Condition, Rule, RuleOrigin};
 use crate::model::effects::Verdict;
 use crate::model::text;
@@ -23,7 +23,7 @@ const MAX_FINDINGS: usize = 20;
 /// A rule that is code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Knowledge {
-    /// Shell text with parts whose meaning nobody can tell.
+    /// Shell text with parts whose meaning no one can tell.
     NotUnderstood,
     /// A function that starts itself without end.
     ForkBomb,
@@ -63,7 +63,7 @@ impl Knowledge {
         let (verdict, reason) = match self {
             Knowledge::NotUnderstood => (
                 Verdict::Ask,
-                "what shell text does cannot be told before it runs",
+                "it cannot be determined what the shell text does before it runs",
             ),
             Knowledge::ForkBomb => (
                 Verdict::Deny,
@@ -144,7 +144,7 @@ type Find<'f> = dyn FnMut(Verdict, String, String) + 'f;
 
 /// Whether a path is, or is in, a directory for scratch files that programs share: `/tmp`, unless the workspace is there too.
 fn is_scratch(path: &Located, facts: &Facts<'_>) -> bool {
-    let shared = |names: &[super::place::Name]| {
+    let shared = |names: &[super::destination::Name]| {
         let mut names = names.iter().map(|name| name.text.as_str());
         match names.next() {
             Some("tmp") => true,

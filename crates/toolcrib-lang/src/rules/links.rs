@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use super::destination::Located;
 use super::invocation::Invocation;
 use super::name_glob::NameGlob;
-use super::place::Located;
 use crate::shell::Word;
 
 /// How many links a path may go through, as in the kernel.

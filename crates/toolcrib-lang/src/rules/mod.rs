@@ -13,6 +13,7 @@
 //! ```
 
 mod command;
+mod destination;
 mod examples;
 mod facts;
 mod file;
@@ -25,7 +26,6 @@ mod links;
 mod name_glob;
 mod paths;
 mod patterns;
-mod place;
 mod rule;
 mod set;
 mod values;

@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 
+use super::destination::Located;
 use super::habits::{Habits, Operands, TEXT_OPTIONS, habits};
 use super::invocation::{Arg, Invocation, word_text};
 use super::links;
 use super::name_glob::NameGlob;
-use super::place::Located;
 use crate::shell::{Directory, Part, RedirectKind, Word};
 
 /// A path that a call names.
@@ -20,7 +20,7 @@ pub(super) struct PathWord {
     pub(super) access: Access,
 }
 
-/// What is done with a path.
+/// How a path is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
     /// It is read, or looked at.
@@ -34,7 +34,7 @@ const MAX_MADE_LINKS: usize = 64;
 
 /// The paths that a command names.
 pub(super) fn of(command: &Invocation<'_>) -> Vec<PathWord> {
-    let mut found = Found {
+    let mut found = CommandPaths {
         command,
         paths: Vec::new(),
     };
@@ -130,12 +130,12 @@ enum Next {
     Written,
 }
 
-struct Found<'c, 's> {
+struct CommandPaths<'c, 's> {
     command: &'c Invocation<'s>,
     paths: Vec<PathWord>,
 }
 
-impl Found<'_, '_> {
+impl CommandPaths<'_, '_> {
     fn option(&mut self, arg: &Arg<'_>, habits: &Habits) -> Next {
         let text = arg.text.as_ref();
         let among = |options: &[&str]| options.iter().any(|option| is(option, text));

@@ -30,7 +30,7 @@ enum InShell {
 }
 
 impl Pattern {
-    /// Reads a pattern; an empty one is in every text, which nobody means.
+    /// Reads a pattern; an empty one is in every text, which no one means.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.trim().is_empty() {
             return None;

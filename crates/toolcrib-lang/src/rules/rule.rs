@@ -16,7 +16,7 @@ use crate::model::effects::Verdict;
 use crate::model::text;
 use crate::spec::ToolSpec;
 
-/// What is said about calls that meet a condition.
+/// The verdict on calls that meet a condition.
 #[derive(Debug, Clone)]
 pub struct Rule {
     pub(super) name: String,
@@ -239,13 +239,13 @@ impl Rule {
             .map(|path| path.text.as_str())
     }
 
-    /// Whether it has nothing to say about text that a tool's author wrote: code on a command line is asked about because
-    /// whoever makes it up may mean anything by it. No value can be part of such code; templates see to that.
+    /// Whether it has nothing to say about text that a tool's author wrote: code on a command line is asked about because its writer may
+    /// mean anything by it. No value can be part of such code; templates see to that.
     fn trusts_authors(&self) -> bool {
         self.origin == RuleOrigin::Default && self.name == "inline-code"
     }
 
-    fn finding(&self, found: Found) -> Finding {
+    fn finding(&self, found: Matched) -> Finding {
         let reason = match (self.reason.as_str(), found.pattern, &found.about) {
             ("", Some(pattern), _) => format!("the arguments contain `{pattern}`"),
             ("", None, Some(about)) => format!("the rule is about `{about}`"),
@@ -263,15 +263,15 @@ impl Rule {
 
 /// What a condition holds of.
 #[derive(Default)]
-struct Found {
+struct Matched {
     about: Option<String>,
     pattern: Option<String>,
 }
 
 impl Stated {
     /// Whether the condition holds, and what it holds of.
-    fn find(&self, facts: &Facts<'_>, trusts_authors: bool) -> Result<Option<Found>, ExprError> {
-        let mut found = Found::default();
+    fn find(&self, facts: &Facts<'_>, trusts_authors: bool) -> Result<Option<Matched>, ExprError> {
+        let mut found = Matched::default();
         if !self.patterns.is_empty() {
             let occurs =
                 |pattern: &Pattern| Some((pattern.find(facts)?, pattern.as_str().to_owned()));
@@ -284,7 +284,7 @@ impl Stated {
             }
         }
         if !self.commands.is_empty() {
-            // What is said of paths and hosts is then said of this very command.
+            // Conditions on paths and hosts then apply to this command.
             let command = facts.commands().find(|command| {
                 !(trusts_authors && command.is_authored)
                     && self

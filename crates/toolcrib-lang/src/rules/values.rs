@@ -233,7 +233,7 @@ impl<'v, 's> Values<'v, 's> {
             }
         }
         // The question says that the answer is git's own directory.
-        if matches!(&word.parts[at], Part::Dynamic(source) if super::place::git_path(source).is_some())
+        if matches!(&word.parts[at], Part::Dynamic(source) if super::destination::git_path(source).is_some())
         {
             possible.add(word.clone());
         }

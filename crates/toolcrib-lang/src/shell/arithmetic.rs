@@ -7,7 +7,7 @@ use super::syntax::{Operation, Piece};
 use super::walk::Walker;
 
 const REASON: &str =
-    "arithmetic evaluates a value that cannot be told, and values may run commands";
+    "arithmetic evaluates a value that cannot be determined, and values may run commands";
 
 impl Walker {
     /// Doubts an expression whose value may run something. The substitutions in it are walked elsewhere.

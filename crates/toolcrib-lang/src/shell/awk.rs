@@ -45,7 +45,7 @@ pub(super) fn run(
                     .as_ref()
                     .is_some_and(super::shells::is_unclear_input)
                 {
-                    walker.doubt("a program of `awk` that cannot be told", name);
+                    walker.doubt("an `awk` program that cannot be determined", name);
                 }
             }
             "l" | "load" => walker.doubt(format!("`{name}` loads a library"), name),
@@ -89,17 +89,23 @@ pub(super) fn run(
                     text.push(FROM_OUTSIDE);
                 }
                 _ => {
-                    walker.doubt("a program of `awk` that cannot be told", &program.shown());
+                    walker.doubt(
+                        "an `awk` program that cannot be determined",
+                        &program.shown(),
+                    );
                     return stays;
                 }
             }
         }
         if !text.is_empty() && text.chars().all(|c| c == FROM_OUTSIDE) {
-            walker.doubt("a program of `awk` that cannot be told", &program.shown());
+            walker.doubt(
+                "an `awk` program that cannot be determined",
+                &program.shown(),
+            );
         }
         let Some(effects) = effects(&text) else {
             walker.doubt(
-                "a program of `awk` that runs something that cannot be told",
+                "an `awk` program that runs something that cannot be determined",
                 &text,
             );
             continue;
@@ -122,7 +128,7 @@ pub(super) fn run(
             match effect {
                 Effect::Runs(Some(command)) => walker.child_text(&command, Dialect::Sh, &inner),
                 Effect::Runs(None) => walker.doubt(
-                    "a program of `awk` that runs something that cannot be told",
+                    "an `awk` program that runs something that cannot be determined",
                     &text,
                 ),
                 Effect::Opens(..) => {}
@@ -157,9 +163,9 @@ impl Walker {
 /// Something that a program does besides reading its input and printing.
 #[derive(Debug, Clone, PartialEq)]
 enum Effect {
-    /// Runs a command; `None` if it cannot be told which.
+    /// Runs a command; `None` if the command is unknown.
     Runs(Option<String>),
-    /// Opens a file; `None` if it cannot be told which.
+    /// Opens a file; `None` if the file is unknown.
     Opens(RedirectKind, Option<String>),
 }
 
@@ -184,7 +190,7 @@ enum Fault {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Brackets {
     HoldSlashes,
-    /// The same, and `[:alpha:]` inside brackets is one thing.
+    /// Slashes do not end it, and `[:alpha:]` inside brackets is one unit.
     HoldClasses,
     Ignored,
 }
@@ -204,7 +210,7 @@ fn effects(program: &str) -> Option<Vec<Effect>> {
         true => vec![program],
         false => vec![program, without_values.as_str()],
     };
-    // Programs called awk differ in where a pattern with brackets ends. A reading that is no program is none that runs.
+    // Programs called awk differ in where a pattern with brackets ends. A reading that is not a program is none that runs.
     let readings: &[Brackets] = match program.contains('[') {
         true => &[
             Brackets::HoldSlashes,
@@ -351,7 +357,7 @@ fn after_variable(tokens: &[Token<'_>], mut at: usize) -> usize {
 fn tokens(program: &str, brackets: Brackets) -> Result<Vec<Token<'_>>, Fault> {
     let bytes = program.as_bytes();
     let mut tokens: Vec<Token<'_>> = Vec::new();
-    // What is open, and whether a parenthesis holds the condition of a statement.
+    // The open brackets, and whether a parenthesis holds the condition of a statement.
     let mut open: Vec<(u8, bool)> = Vec::new();
     let mut at = 0;
     while at < bytes.len() {

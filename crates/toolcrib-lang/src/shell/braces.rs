@@ -108,7 +108,7 @@ fn tokens<'w>(raw: &'w Raw<'_>) -> Vec<Brace<'w>> {
     tokens
 }
 
-/// For every opening brace its partner and whether a comma stands between them at its level; and whether any brace is alone.
+/// For every opening brace its partner and whether a comma is between them at its level; and whether any brace is alone.
 fn pairs(tokens: &[Brace<'_>]) -> (Vec<Option<(usize, bool)>>, bool) {
     let mut pairs = vec![None; tokens.len()];
     let mut open: Vec<(usize, bool)> = Vec::new();

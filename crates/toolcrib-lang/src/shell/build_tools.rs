@@ -53,7 +53,7 @@ pub(super) fn make(
         if let Some(Some(file)) = file {
             walker.note_script(&file);
             if shells::is_unclear_input(&file) {
-                walker.doubt("a makefile that cannot be told", &file.shown());
+                walker.doubt("a makefile that cannot be determined", &file.shown());
             }
         }
         if let Some(end) = start.find('=').filter(|_| !start.starts_with('-')) {
@@ -82,7 +82,7 @@ pub(super) fn cargo(
         name == "cargo-watch" || words.iter().any(|word| word.as_static() == Some("watch"));
     for index in 1..words.len() {
         if let Some(setting) = value(words, index, "--config", "") {
-            // Settings from outside are files or harmless keys; what cannot be told may be anything.
+            // Settings from outside are files or harmless keys; an unknown one may be anything.
             let unclear = setting.as_ref().is_some_and(|setting| {
                 setting.is_dynamic() && !setting.literal_prefix().contains('=')
             });

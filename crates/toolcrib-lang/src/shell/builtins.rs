@@ -62,7 +62,7 @@ fn change_directory(
         flags: "LPe@n",
         ..Spec::default()
     };
-    // One word that does not begin with a dash is no option, whatever is in it.
+    // One word that does not begin with a dash is not an option, whatever is in it.
     let (given, used) = match &words[1..] {
         [word] if !word.literal_prefix().starts_with('-') => (Vec::new(), 0),
         words => match options::parse(words, &spec) {
@@ -160,7 +160,7 @@ fn eval(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>)
                 words,
                 Dialect::Bash,
                 &context.inside("eval"),
-                "`eval` runs a text that cannot be told",
+                "`eval` runs a text that cannot be determined",
             );
             Outcome::stays(&Directory::Unknown)
         }
@@ -186,7 +186,7 @@ fn source(walker: &mut Walker, _name: &str, words: &[Word], _context: &Context<'
     if !fine {
         let shown = file.map(Word::shown).unwrap_or_default();
         walker.doubt(
-            "commands are read from something that cannot be told",
+            "commands are read from something that cannot be determined",
             &shown,
         );
     }
@@ -210,7 +210,7 @@ fn exec(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
             Outcome::NEVER
         }
         Err(shown) => {
-            walker.doubt("which program `exec` runs cannot be told", &shown);
+            walker.doubt("it cannot be determined which program `exec` runs", &shown);
             stays(walker)
         }
     }
@@ -242,7 +242,7 @@ fn command(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_
         }
         Err(shown) => {
             walker.doubt(
-                format!("which command `{name}` runs cannot be told"),
+                format!("it cannot be determined which command `{name}` runs"),
                 &shown,
             );
             Outcome::stays(&Directory::Unknown)
@@ -285,7 +285,7 @@ fn trap(walker: &mut Walker, name: &str, words: &[Word], context: &Context<'_>) 
         }
         Some(_) => {}
         None => walker.doubt(
-            "`trap` sets a text to run that cannot be told",
+            "`trap` sets a text to run that cannot be determined",
             &action.shown(),
         ),
     }
@@ -334,7 +334,7 @@ fn set(walker: &mut Walker, _name: &str, words: &[Word], context: &Context<'_>) 
     while let Some(word) = words.get(at) {
         at += 1;
         let Some(text) = word.as_static() else {
-            walker.doubt("options of the shell that cannot be told", &word.shown());
+            walker.doubt("shell options that cannot be determined", &word.shown());
             walker.note_list("@", words[at - 1..].to_vec());
             break;
         };

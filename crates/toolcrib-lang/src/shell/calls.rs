@@ -1,5 +1,5 @@
 //! Calls in code that start programs, for languages whose strings are not easily told from their code: every mention of a
-//! risky word counts, wherever it stands.
+//! risky word counts, wherever it is.
 
 use super::code::{Call, Language};
 use super::programs::{Fact, Program};

@@ -1,6 +1,6 @@
 //! Interpreters' inline code: `python3 -c`, `perl -e`, `node -e` and their kin, and the same code on their input.
 //!
-//! Text in code is no danger by itself. What counts are the calls that start programs: a fixed text given to one is read as
+//! Text in code is not dangerous by itself. What counts are the calls that start programs: a fixed text given to one is read as
 //! commands, anything else is a doubt. Deleting or writing files by the language's own means is the sandbox's business.
 
 use super::lex::Dialect;
@@ -16,7 +16,7 @@ pub(super) enum Call {
     /// A text for a shell.
     Text(String),
     Words(Vec<String>),
-    /// Something that cannot be told: the name of the call.
+    /// Something unknown: the name of the call.
     Unclear(String),
 }
 
@@ -81,7 +81,7 @@ pub(super) fn run(
         let Some(text) = code.as_static() else {
             if code != unread() {
                 walker.doubt(
-                    format!("code for `{name}` that cannot be told"),
+                    format!("code for `{name}` that cannot be determined"),
                     &code.shown(),
                 );
             }
@@ -101,7 +101,9 @@ pub(super) fn run(
                     walker.run_words(words.into_iter().map(Word::text).collect(), &inner);
                 }
                 Call::Unclear(what) => walker.doubt(
-                    format!("`{what}` in code for `{name}` may run something that cannot be told"),
+                    format!(
+                        "`{what}` in code for `{name}` may run something that cannot be determined"
+                    ),
                     text,
                 ),
             }
@@ -160,7 +162,10 @@ fn codes(
             let script =
                 word.is_static() || !(is_unclear_file(word) || word.splits && word.is_dynamic());
             if !script || is_unclear_file(word) {
-                walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
+                walker.doubt(
+                    format!("it cannot be determined what `{name}` runs"),
+                    &word.shown(),
+                );
                 // What it may be is its input, as `/dev/stdin`.
                 codes.push(match walker.input(context) {
                     Input::Text(text) => Word::clone(&text),
@@ -174,7 +179,10 @@ fn codes(
             break;
         }
         if !word.is_static() && word.splits {
-            walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
+            walker.doubt(
+                format!("it cannot be determined what `{name}` runs"),
+                &word.shown(),
+            );
             codes.push(unread());
             return codes;
         }
@@ -255,7 +263,7 @@ fn codes(
             Input::Text(text) => codes.push(Word::clone(&text)),
             Input::Given(_) | Input::Start | Input::Piped | Input::File | Input::Unknown => {
                 walker.doubt(
-                    format!("`{name}` runs its input, which cannot be told"),
+                    format!("`{name}` runs its input, which cannot be determined"),
                     name,
                 );
                 codes.push(unread());

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::conditions;
 use super::grammar::is_boundary;
-use super::lex::{Parser, Place, Stop};
+use super::lex::{Parser, Stop, WordPosition};
 use super::syntax::{Command, Kind, List, Piece, Raw};
 
 impl<'a> Parser<'a> {
@@ -56,7 +56,7 @@ impl<'a> Parser<'a> {
                 self.only_bash("`function` definitions", start);
                 self.at += 8;
                 self.blanks();
-                let name = self.word(Place::Command)?;
+                let name = self.word(WordPosition::Command)?;
                 self.blanks();
                 if self.peek() == Some(b'(') {
                     self.at += 1;
@@ -198,7 +198,7 @@ impl<'a> Parser<'a> {
                     Some(b'\n') => break,
                     _ => {}
                 }
-                let word = self.word(Place::Command)?;
+                let word = self.word(WordPosition::Command)?;
                 if word.source.is_empty() {
                     return self.fail("a word or sign that bash does not expect here", start);
                 }
@@ -242,7 +242,7 @@ impl<'a> Parser<'a> {
     pub(super) fn case(&mut self, start: usize) -> Result<Kind<'a>, Stop> {
         self.at += 4;
         self.blanks();
-        let word = self.word(Place::Command)?;
+        let word = self.word(WordPosition::Command)?;
         if word.source.is_empty() {
             return self.fail("a word is missing after `case`", start);
         }
@@ -262,7 +262,7 @@ impl<'a> Parser<'a> {
             let mut patterns = Vec::new();
             loop {
                 self.blanks();
-                let pattern = self.word(Place::Command)?;
+                let pattern = self.word(WordPosition::Command)?;
                 if pattern.source.is_empty() {
                     return self.fail("a pattern of `case` that is not understood", start);
                 }
@@ -345,11 +345,11 @@ impl<'a> Parser<'a> {
                 return Ok(Kind::Test(words));
             }
             let place = match words.last().and_then(Raw::plain) {
-                Some("=~") => Place::Regex,
-                Some("==" | "=" | "!=") => Place::Pattern,
-                _ => Place::Command,
+                Some("=~") => WordPosition::Regex,
+                Some("==" | "=" | "!=") => WordPosition::Pattern,
+                _ => WordPosition::Command,
             };
-            let operand = place != Place::Command;
+            let operand = place != WordPosition::Command;
             let length = match (self.peek(), self.peek_at(1)) {
                 (None, _) => return self.fail("`]]` is missing", start),
                 (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|')) => 2,

@@ -27,7 +27,7 @@ pub(super) fn declare(
             }
             if !word.is_static() {
                 walker.doubt(
-                    format!("options of `{name}` that cannot be told"),
+                    format!("options of `{name}` that cannot be determined"),
                     &word.shown(),
                 );
             }
@@ -38,7 +38,7 @@ pub(super) fn declare(
                 walker.check_name(word);
             } else {
                 walker.doubt(
-                    format!("`{name}` sets variables whose names cannot be told"),
+                    format!("`{name}` sets variables whose names cannot be determined"),
                     &word.shown(),
                 );
             }
@@ -134,7 +134,7 @@ pub(super) fn names(
             .any(|word| word.shown().contains('[') || word.is_dynamic() && name != "printf");
         if brackets {
             walker.doubt(
-                format!("variables that `{name}` sets cannot be told"),
+                format!("it cannot be determined which variables `{name}` sets"),
                 &words[1..]
                     .iter()
                     .map(Word::shown)
@@ -160,7 +160,7 @@ pub(super) fn names(
                     walker.text(&text, Dialect::Bash, &context.inside(name));
                 }
                 None => walker.doubt(
-                    format!("`{name}` runs a text that cannot be told"),
+                    format!("`{name}` runs a text that cannot be determined"),
                     &value.shown(),
                 ),
             },
@@ -240,7 +240,7 @@ pub(super) fn calculate(
             .is_some_and(|text| walker.is_harmless_expression(text))
         {
             walker.doubt(
-                "arithmetic evaluates a value that cannot be told, and values may run commands",
+                "arithmetic evaluates a value that cannot be determined, and values may run commands",
                 &word.shown(),
             );
         }

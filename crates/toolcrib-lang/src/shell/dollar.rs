@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use super::escapes;
-use super::lex::{Parser, Place, Stop};
-use super::places::{Quote, Region};
+use super::lex::{Parser, Stop, WordPosition};
+use super::quoting::{Quote, Region};
 use super::syntax::{List, Operation, Parameter, Piece};
 
 impl<'a> Parser<'a> {
@@ -211,7 +211,10 @@ impl<'a> Parser<'a> {
             Some(b'!') if self.peek_at(1) != Some(b'}') => {
                 self.at += 1;
                 operation = Operation::Indirect;
-                self.doubt("`${!…}` uses a variable whose name cannot be told", start);
+                self.doubt(
+                    "`${!…}` uses a variable whose name cannot be determined",
+                    start,
+                );
             }
             _ => {}
         }
@@ -326,7 +329,8 @@ impl<'a> Parser<'a> {
         pieces: &mut Vec<Piece<'a>>,
     ) -> Result<(), Stop> {
         if !quoted {
-            return self.deeper(|parser| parser.word_pieces(Place::Braces, parser.at, pieces));
+            return self
+                .deeper(|parser| parser.word_pieces(WordPosition::Braces, parser.at, pieces));
         }
         let from = self.at;
         self.deeper(|parser| {
@@ -415,7 +419,7 @@ impl<'a> Parser<'a> {
     /// A subscript from after its `[` up to and including its `]`.
     pub(super) fn subscript(&mut self, start: usize) -> Result<Vec<Piece<'a>>, Stop> {
         let mut pieces = Vec::new();
-        self.deeper(|parser| parser.word_pieces(Place::Subscript, start, &mut pieces))?;
+        self.deeper(|parser| parser.word_pieces(WordPosition::Subscript, start, &mut pieces))?;
         if self.peek() != Some(b']') {
             return self.fail("a subscript that is never closed", start);
         }

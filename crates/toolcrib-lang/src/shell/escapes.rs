@@ -1,6 +1,6 @@
 //! The escapes of `$'…'`.
 
-/// The text of `$'…'`, given what stands between the quotes, and whether it is certain: bytes that are not UTF-8 cannot be
+/// The text of `$'…'`, given what is between the quotes, and whether it is certain: bytes that are not UTF-8 cannot be
 /// shown, and what `\c` makes of odd characters differs between versions.
 pub(super) fn ansi(body: &str) -> (String, bool) {
     let bytes = body.as_bytes();

@@ -125,7 +125,7 @@ impl Walker {
                 },
             }
         }
-        // A known variable without a value, unquoted, is no word at all.
+        // A known variable without a value, unquoted, gives no word at all.
         if word.parts.is_empty() && !quoted_nothing && usage == Use::Argument {
             return;
         }
@@ -206,7 +206,7 @@ impl Walker {
         };
         let end = rest.find(['/', ':']).unwrap_or(rest.len());
         if end == rest.len() && !alone {
-            // Quotes right after it switch it off, a variable does not count either: whatever it is, it is not told here.
+            // Quotes right after it switch it off, a variable does not count either: whatever it is, it is not known here.
             word.push(Part::Dynamic("~".to_owned()));
             return rest;
         }

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::syntax::{Assignment, Operation, Piece, Raw, Value};
 
-/// What is known of a text's variables.
+/// Known facts about a text's variables.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Facts {
     variables: HashMap<String, Fact>,
-    /// Whether something may set variables whose names cannot be told: `eval`, `source`, `read "$x"`.
+    /// Whether something may set variables whose names cannot be determined: `eval`, `source`, `read "$x"`.
     pub(super) anything: bool,
     /// Whether something sets `$1` and the like: `set -- x`.
     positions: bool,

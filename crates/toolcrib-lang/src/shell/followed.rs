@@ -50,7 +50,7 @@ pub(super) fn read(walker: &mut Walker, text: &Word, context: &Context<'_>, name
         text,
         Dialect::Sh,
         context,
-        &format!("`{name}` runs a program that cannot be told"),
+        &format!("`{name}` runs a program that cannot be determined"),
     );
 }
 
@@ -147,7 +147,7 @@ pub(super) fn value(
     Some(attached.or_else(next))
 }
 
-/// What is attached to a letter of a cluster. The letters in `valued` take the rest of the word.
+/// The value attached to a letter of a cluster. The letters in `valued` take the rest of the word.
 pub(super) fn letter_value(word: &Word, letter: char, valued: &str) -> Option<Option<Word>> {
     let start = word.literal_prefix();
     let letters = start
@@ -164,7 +164,7 @@ fn has_sign(program: &Program, fact: Fact, text: &str) -> bool {
     program.words(fact).any(|sign| text.contains(sign))
 }
 
-/// Doubts an input in which a program finds commands of its own that start others.
+/// Doubts an input in which a program finds commands that start others.
 fn check_input(
     walker: &mut Walker,
     program: &Program,

@@ -29,7 +29,7 @@ pub(super) fn run(
                 );
             }
             if !word.literal_prefix().starts_with("--") || word.splits {
-                let reason = "an option or subcommand of `git` that cannot be told";
+                let reason = "a `git` option or subcommand that cannot be determined";
                 if word.is_dynamic() || word.splits {
                     walker.doubt(reason, &word.shown());
                 }
@@ -109,7 +109,7 @@ fn setting_word(walker: &mut Walker, setting: &Word, context: &Context<'_>) {
         }
         None if setting.is_static() => {}
         None => walker.doubt(
-            "configuration of `git` that cannot be told",
+            "`git` configuration that cannot be determined",
             &setting.shown(),
         ),
     }
@@ -140,7 +140,7 @@ fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Contex
     let key = name.to_ascii_lowercase();
     if key.starts_with("alias.") {
         let Some(text) = value.as_static() else {
-            walker.doubt("an alias of `git` that cannot be told", &value.shown());
+            walker.doubt("a `git` alias that cannot be determined", &value.shown());
             return;
         };
         match text.strip_prefix('!') {
@@ -158,7 +158,7 @@ fn check_setting(walker: &mut Walker, name: &str, value: &Word, context: &Contex
                 at_top(walker, |walker| with_words(walker, text, context));
             }
             None => walker.doubt(
-                "configuration of `git` names a program, and which one cannot be told",
+                "`git` configuration names a program that cannot be determined",
                 &value.shown(),
             ),
         }
@@ -189,14 +189,14 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
                 text,
                 Dialect::Sh,
                 context,
-                "`git` runs a text that cannot be told",
+                "`git` runs a text that cannot be determined",
             );
         });
     };
     let program = programs::find(&format!("git-{verb}"));
     let unclear = program.map_or("", |program| program.get(Fact::Unclear));
     for word in rest {
-        // A value of a template is no option, but it may be a setting or a command.
+        // A value of a template is not an option, but it may be a setting or a command.
         let is_option = !is_value(word) || unclear == "value";
         if !unclear.is_empty() && is_option && word.literal_prefix().is_empty() && word.is_dynamic()
         {
@@ -262,7 +262,10 @@ fn subcommand(walker: &mut Walker, words: &[Word], context: &Context<'_>) {
                 match key.as_static() {
                     Some(key) => check_setting(walker, key, value, context),
                     None => {
-                        walker.doubt("configuration of `git` that cannot be told", &key.shown());
+                        walker.doubt(
+                            "`git` configuration that cannot be determined",
+                            &key.shown(),
+                        );
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::lex::{Parser, Place, Stop};
+use super::lex::{Parser, Stop, WordPosition};
 use super::syntax::{
     Assignment, Command, Item, Kind, Link, List, Parsed, Piece, Pipeline, Raw, Value,
 };
@@ -54,7 +54,7 @@ impl<'a> Parser<'a> {
         while self.peek().is_some_and(|byte| byte != b'\n') {
             self.at += 1;
         }
-        self.note(from, super::places::Quote::Comment);
+        self.note(from, super::quoting::Quote::Comment);
     }
 
     /// Skips blanks, comments and line ends.
@@ -223,7 +223,7 @@ impl<'a> Parser<'a> {
             self.broken_operator();
             self.newlines()?;
             if matches!(self.reserved(), Some("!" | "time")) {
-                self.doubt("a word that stands only before a pipeline", self.at);
+                self.doubt("a word that is allowed only before a pipeline", self.at);
             }
         }
     }
@@ -329,7 +329,7 @@ impl<'a> Parser<'a> {
                         });
                     }
                     None => {
-                        self.word_pieces(Place::Command, from, &mut begun)?;
+                        self.word_pieces(WordPosition::Command, from, &mut begun)?;
                         words.push(Raw {
                             pieces: begun,
                             source: &self.text[from..self.at],
@@ -337,7 +337,7 @@ impl<'a> Parser<'a> {
                     }
                 }
             } else {
-                let word = self.word(Place::Command)?;
+                let word = self.word(WordPosition::Command)?;
                 words.push(word);
             }
             if self.at == end {
@@ -432,7 +432,7 @@ impl<'a> Parser<'a> {
             }
             array
         } else {
-            Value::Word(self.word(Place::Command)?)
+            Value::Word(self.word(WordPosition::Command)?)
         };
         Ok(Some(Assignment {
             name,
@@ -465,7 +465,7 @@ impl<'a> Parser<'a> {
                     pieces.push(Piece::Plain(Cow::Borrowed("]")));
                 }
             }
-            self.word_pieces(Place::Command, from, &mut pieces)?;
+            self.word_pieces(WordPosition::Command, from, &mut pieces)?;
             if self.at == from {
                 return self.fail("an array that is not understood", start);
             }
@@ -495,7 +495,7 @@ fn flatten(assignment: Assignment<'_>) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Whether a byte stands between words.
+/// Whether a byte is between words.
 pub(super) fn is_boundary(byte: u8) -> bool {
     matches!(
         byte,

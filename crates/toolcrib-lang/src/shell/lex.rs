@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use super::facts::Facts;
-use super::places::{Places, Quote, Region};
+use super::quoting::{Places, Quote, Region};
 use super::script::Doubt;
 use super::syntax::{Document, Piece, Raw};
 
@@ -51,13 +51,13 @@ pub(super) struct Parser<'a> {
     pub(super) open_functions: usize,
     /// The names of the commands in those.
     pub(super) called: Vec<String>,
-    /// Where which text stands, when somebody wants to know.
+    /// Where which text is, when someone wants to know.
     pub(super) places: Option<Places>,
 }
 
-/// Where a word stands, which decides what ends it.
+/// Where a word is, which decides what ends it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Place {
+pub(super) enum WordPosition {
     Command,
     /// After `=~`: parentheses and bars belong to the word.
     Regex,
@@ -168,7 +168,7 @@ impl<'a> Parser<'a> {
     }
 
     /// A word up to whatever ends it at this place. Empty when nothing is there.
-    pub(super) fn word(&mut self, place: Place) -> Result<Raw<'a>, Stop> {
+    pub(super) fn word(&mut self, place: WordPosition) -> Result<Raw<'a>, Stop> {
         let start = self.at;
         let mut pieces = Vec::new();
         self.word_pieces(place, start, &mut pieces)?;
@@ -181,17 +181,17 @@ impl<'a> Parser<'a> {
     /// Goes on with a word that began at `start`.
     pub(super) fn word_pieces(
         &mut self,
-        place: Place,
+        place: WordPosition,
         start: usize,
         pieces: &mut Vec<Piece<'a>>,
     ) -> Result<(), Stop> {
         while let Some(byte) = self.peek() {
             match byte {
-                b']' if place == Place::Subscript => break,
-                b'}' if place == Place::Braces => break,
+                b']' if place == WordPosition::Subscript => break,
+                b'}' if place == WordPosition::Braces => break,
                 b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')' | b'<' | b'>' => {
                     match (place, byte) {
-                        (Place::Subscript | Place::Braces, _) => {
+                        (WordPosition::Subscript | WordPosition::Braces, _) => {
                             let process =
                                 matches!(byte, b'<' | b'>') && self.peek_at(1) == Some(b'(');
                             if process {
@@ -203,8 +203,8 @@ impl<'a> Parser<'a> {
                             self.at += 1;
                             self.push_plain(pieces, self.at - 1);
                         }
-                        (Place::Regex, b'(') | (Place::Pattern, b'(') => {
-                            let extended = place == Place::Regex
+                        (WordPosition::Regex, b'(') | (WordPosition::Pattern, b'(') => {
+                            let extended = place == WordPosition::Regex
                                 || self.at > start
                                     && matches!(
                                         self.bytes[self.at - 1],
@@ -215,7 +215,7 @@ impl<'a> Parser<'a> {
                             }
                             self.parenthesised(pieces)?;
                         }
-                        (Place::Regex, b'|' | b'<' | b'>' | b';' | b'&')
+                        (WordPosition::Regex, b'|' | b'<' | b'>' | b';' | b'&')
                             if !matches!(self.peek_at(1), Some(b'|' | b'&' | b'(')) =>
                         {
                             if byte != b'|' {
@@ -233,7 +233,7 @@ impl<'a> Parser<'a> {
                 }
                 b'\\' => self.backslash(start, pieces),
                 b'\'' => {
-                    if place == Place::Braces && self.plain_quotes().is_none() {
+                    if place == WordPosition::Braces && self.plain_quotes().is_none() {
                         // Whether they quote depends on what is around and on the operator.
                         self.doubt("single quotes inside `${…}`", self.at);
                     }
@@ -247,7 +247,7 @@ impl<'a> Parser<'a> {
                     pieces.push(piece);
                 }
                 b'\r' => {
-                    self.doubt("a carriage return is part of the word it stands in", start);
+                    self.doubt("a carriage return is part of the word around it", start);
                     self.at += 1;
                     self.push_plain(pieces, self.at - 1);
                 }
@@ -255,17 +255,19 @@ impl<'a> Parser<'a> {
                     let from = self.at;
                     self.at += 1;
                     while self.peek().is_some_and(|byte| !is_special(byte))
-                        && !(place == Place::Subscript && self.peek() == Some(b']'))
-                        && !(place == Place::Braces && self.peek() == Some(b'}'))
+                        && !(place == WordPosition::Subscript && self.peek() == Some(b']'))
+                        && !(place == WordPosition::Braces && self.peek() == Some(b'}'))
                     {
                         self.at += 1;
                     }
                     self.note(
                         from,
                         match place {
-                            Place::Subscript => Quote::Subscript,
-                            Place::Braces => Quote::Braces,
-                            Place::Command | Place::Regex | Place::Pattern => Quote::Bare,
+                            WordPosition::Subscript => Quote::Subscript,
+                            WordPosition::Braces => Quote::Braces,
+                            WordPosition::Command | WordPosition::Regex | WordPosition::Pattern => {
+                                Quote::Bare
+                            }
                         },
                     );
                     self.push_plain(pieces, from);
@@ -302,7 +304,7 @@ impl<'a> Parser<'a> {
             None => pieces.push(Piece::Text(Cow::Borrowed("\\"))),
             Some(escaped) => {
                 if escaped == '\r' {
-                    self.doubt("a carriage return is part of the word it stands in", start);
+                    self.doubt("a carriage return is part of the word around it", start);
                 }
                 let from = self.at;
                 self.at += escaped.len_utf8();
@@ -438,7 +440,7 @@ impl<'a> Parser<'a> {
                     Some(b'\n' | b'<' | b'>') => {
                         return parser.fail("an operator inside a regular expression", start);
                     }
-                    Some(_) => parser.word_pieces(Place::Command, parser.at, pieces)?,
+                    Some(_) => parser.word_pieces(WordPosition::Command, parser.at, pieces)?,
                 }
             }
         })

@@ -1,6 +1,6 @@
-//! Reading bash without running it: which commands a text would run, with which words, and what cannot be told.
+//! Reading bash without running it: which commands a text would run, with which words, and what cannot be determined.
 //!
-//! [`read`] never fails. What it does not understand becomes a [`Doubt`], and whoever judges the text asks a person. It may
+//! [`read`] never fails. What it does not understand becomes a [`Doubt`], and the judge of the text asks a person. It may
 //! list a command that would not run; it must never leave one out without a doubt. A program that runs others by its own
 //! files (`make`, `npm run x`, `sh ./script.sh`) is one command here: what those do is the sandbox's business.
 //!
@@ -36,10 +36,10 @@ mod git;
 mod grammar;
 mod lex;
 mod options;
-pub(crate) mod places;
 #[doc(hidden)]
 pub mod programs;
 mod python;
+pub(crate) mod quoting;
 mod redirect;
 mod runners;
 mod script;
@@ -80,7 +80,7 @@ pub(crate) fn budget_for(length: usize) -> Budget {
     budget_after(length, 0)
 }
 
-/// What is left of [`budget_for`] after so many steps.
+/// The rest of [`budget_for`] after so many steps.
 pub(crate) fn budget_after(length: usize, steps: usize) -> Budget {
     const AT_LEAST: u64 = 48 * 1024;
     const MAX_BYTES: u64 = 8 * 1024 * 1024;
@@ -89,7 +89,7 @@ pub(crate) fn budget_after(length: usize, steps: usize) -> Budget {
 }
 
 /// How the names of variables begin that hold values of a template (`template`). Such a value never begins with a dash where
-/// that would make it an option: whoever sets the variable sees to that.
+/// that would make it an option: the code that sets the variable makes sure of that.
 pub(crate) const VALUE_PREFIX: &str = "__toolcrib_";
 
 /// Reads a text.
@@ -114,7 +114,7 @@ pub fn read_given(text: &str, input: &str) -> Script {
 /// The most doubts that [`read_with`] counts.
 pub(crate) const MAX_DOUBTS: usize = 500;
 
-/// Reads a text in which some variables hold texts from outside that nobody knows; every doubt is in the second list as often as
+/// Reads a text in which some variables hold texts from outside that no one knows; every doubt is in the second list as often as
 /// it came up.
 ///
 /// The budget is the caller's, who may have to read several texts because of one.

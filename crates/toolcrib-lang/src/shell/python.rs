@@ -1,4 +1,4 @@
-//! Python: which programs a piece of code starts. Its strings can be told from its code exactly, so words in strings are
+//! Python: which programs a piece of code starts. Its strings can be separated from its code exactly, so words in strings are
 //! just text.
 
 use super::code::Call;
@@ -237,7 +237,7 @@ fn string<'c>(
     };
     if formats && body.contains('{') {
         into.push(Token::Text(None));
-        // What is in braces is code; the text around it does no harm as code.
+        // The text in braces is code; the text around it does no harm as code.
         for part in body.split('{').skip(1) {
             let end = part.find('}').unwrap_or(part.len());
             into.extend(tokens(&part[..end], depth + 1)?);

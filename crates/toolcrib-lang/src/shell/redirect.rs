@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::grammar::is_boundary;
-use super::lex::{Parser, Pending, Place, Stop};
+use super::lex::{Parser, Pending, Stop, WordPosition};
 use super::syntax::{Document, Piece, Raw, RawKind, RawRedirect};
 
 impl<'a> Parser<'a> {
@@ -96,7 +96,7 @@ impl<'a> Parser<'a> {
             self.only_bash("here-strings", start);
         }
         self.blanks_before_target();
-        let target = self.word(Place::Command)?;
+        let target = self.word(WordPosition::Command)?;
         // `2>2>x`: the second number belongs to the second redirection.
         let is_descriptor = |source: &str| {
             let inner = source
@@ -144,11 +144,11 @@ impl<'a> Parser<'a> {
         for piece in &target.pieces {
             match piece {
                 Piece::Plain(text) | Piece::Text(text) => delimiter.push_str(text),
-                _ => self.doubt("a here-document whose end cannot be told", start),
+                _ => self.doubt("a here-document whose end cannot be determined", start),
             }
         }
         if target.source.contains(['$', '`', '\n']) {
-            self.doubt("a here-document whose end cannot be told", start);
+            self.doubt("a here-document whose end cannot be determined", start);
         }
         let quoted = target.source.contains(['\'', '"', '\\']);
         self.pending.push(Pending {

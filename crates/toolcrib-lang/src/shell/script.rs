@@ -11,7 +11,7 @@ pub struct Script {
     /// Every simple command that may run, in the order of the text: in lists, pipelines, loops, functions, substitutions, and
     /// inside wrappers (`env`, `sudo`, `sh -c`, `find -exec` …), which are listed themselves, too.
     pub commands: Vec<SimpleCommand>,
-    /// What cannot be told.
+    /// The undetermined parts.
     pub doubts: Vec<Doubt>,
     /// Whether a function starts itself in a pipeline or in the background, over and over.
     pub fork_bomb: bool,
@@ -70,7 +70,7 @@ pub struct SimpleCommand {
     pub redirects: Vec<Redirect>,
     /// The names of the wrappers that run it, outermost first. A variable whose value is run (`PAGER`) counts as one.
     pub via: Vec<String>,
-    /// Where it runs, as far as `cd` before it tells. Options of the command's own (`git -C`, `make -C`) are left to its words.
+    /// The directory where it runs, as far as earlier `cd`s show it. Options of the command's own (`git -C`, `make -C`) are left to its words.
     pub directory: Directory,
     /// Where it runs if every `cd` before it succeeds. A guess where `directory` is not known, and the same otherwise.
     pub hoped: Directory,
@@ -80,7 +80,7 @@ pub struct SimpleCommand {
     pub input: Option<Arc<Word>>,
     /// The code that it is given to run, if it is an interpreter of a language other than a shell's.
     pub code: Option<Code>,
-    /// Where it stands in the text, in bytes. What a wrapper runs stands where the wrapper does.
+    /// Where it is in the text, in bytes. What a wrapper runs is where the wrapper does.
     pub span: Range<usize>,
 }
 
@@ -181,7 +181,7 @@ impl Word {
             .any(|part| matches!(part, Part::Dynamic(_)))
     }
 
-    /// Whether words that cannot be told may come of it. Numbers do no harm.
+    /// Whether it may result in unknown words. Numbers do no harm.
     pub(super) fn adds_words(&self) -> bool {
         let unclear = |part: &Part| matches!(part, Part::Dynamic(source) if !prints_number(source));
         self.splits && self.parts.iter().any(unclear)
@@ -348,7 +348,7 @@ impl Directory {
         Directory::Known("~".to_owned()).join(below.trim_start_matches('/'))
     }
 
-    /// What is certain when it is one or the other.
+    /// The facts that hold in either case.
     pub(super) fn or(self, other: &Directory) -> Directory {
         if self == *other {
             self
@@ -358,10 +358,10 @@ impl Directory {
     }
 }
 
-/// Something that cannot be told from the text.
+/// Something that the text does not determine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Doubt {
-    /// In words: what cannot be told and why that matters.
+    /// In words: what cannot be determined and why that matters.
     pub reason: String,
     /// The part of the text, shortened.
     pub text: String,

@@ -6,7 +6,7 @@ use super::script::{Part, RedirectKind, Word};
 use super::shells::is_unclear_input;
 use super::walk::{Context, Outcome, Walker};
 
-/// Stands in a script for a variable's value from outside the text: some text without signs.
+/// Represents a variable's value from outside the text in a script: some text without signs.
 pub(super) const FROM_OUTSIDE: char = '\u{fffc}';
 
 pub(super) fn run(
@@ -34,7 +34,7 @@ pub(super) fn run(
         .map_or(words.len(), |last| words.len() - last - 1);
     // Options may stand between operands.
     loop {
-        // Once there is a script, words that cannot be told are taken for names of files.
+        // Once there is a script, unknown words are taken for file names.
         while scripts.len() + operands.len() > 0
             && let Some((word, after)) = rest.split_first()
             && !word.is_static()
@@ -60,7 +60,7 @@ pub(super) fn run(
                         walker.note_script(file);
                     }
                     if option.value.as_ref().is_none_or(is_unclear_input) {
-                        walker.doubt("a script of `sed` that cannot be told", name);
+                        walker.doubt("a `sed` script that cannot be determined", name);
                     }
                 }
                 "sandbox" | "help" | "version" => return stays,
@@ -92,7 +92,7 @@ pub(super) fn run(
                 Part::Text(part) | Part::Glob(part) => text.push_str(part),
                 Part::Variable(_) if !script.splits => text.push(FROM_OUTSIDE),
                 _ => {
-                    walker.doubt("a script of `sed` that cannot be told", &script.shown());
+                    walker.doubt("a `sed` script that cannot be determined", &script.shown());
                     return stays;
                 }
             }
@@ -123,7 +123,9 @@ pub(super) fn run(
                 Does::Runs(text) if !text.contains(FROM_OUTSIDE) => {
                     walker.child_text(&text, Dialect::Sh, &inner);
                 }
-                Does::Runs(_) => walker.doubt("`sed` runs something that cannot be told", &text),
+                Does::Runs(_) => {
+                    walker.doubt("`sed` runs something that cannot be determined", &text);
+                }
                 Does::RunsInput => walker.doubt("`sed` runs its input as commands", &text),
                 Does::Opens(..) => {}
             }

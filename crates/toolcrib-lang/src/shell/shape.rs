@@ -12,7 +12,7 @@ use super::syntax::{
 };
 use crate::model::budget::Budget;
 
-/// The kind of place where a variable stands.
+/// The kind of place where a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Spot {
     /// The first word of a command.
@@ -462,7 +462,7 @@ impl Shaper<'_> {
                 }
                 let mut parser = Parser::new(&document.body, self.dialect, self.depth);
                 let mut pieces = Vec::new();
-                // Sites before an error count; those after it are missed by whoever counts them.
+                // Sites before an error count; those after it are not counted.
                 let _ = parser.quoted_text(None, &mut pieces);
                 let values = self.mentions(&pieces);
                 self.feed(command, &values);
@@ -701,7 +701,7 @@ impl Shaper<'_> {
     }
 }
 
-/// Whether what stands there without quotes is taken apart at blanks.
+/// Whether what is there without quotes is taken apart at blanks.
 fn becomes_words(spot: Spot) -> bool {
     matches!(
         spot,
@@ -770,7 +770,7 @@ pub(super) fn mention_pieces(pieces: &[Piece<'_>], found: &mut BTreeSet<String>)
                 mention_pieces(&parameter.rest, found);
                 mention_pieces(parameter.subscript.as_deref().unwrap_or_default(), found);
             }
-            // What is printed in a substitution goes where everything goes that is printed for others to read.
+            // Output in a substitution goes where all output for others to read goes.
             Piece::Substitution { .. } | Piece::Process { .. } | Piece::Backticks { .. } => {
                 found.insert(INPUT.to_owned());
             }

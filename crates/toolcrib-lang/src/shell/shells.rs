@@ -41,7 +41,10 @@ pub(super) fn run(
                 break;
             }
             if !script {
-                walker.doubt(format!("what `{name}` runs cannot be told"), &word.shown());
+                walker.doubt(
+                    format!("it cannot be determined what `{name}` runs"),
+                    &word.shown(),
+                );
             }
             if text_follows {
                 break;
@@ -117,7 +120,7 @@ pub(super) fn run(
                     text,
                     dialect(name),
                     &inner,
-                    &format!("`{name} -c` runs a text that cannot be told"),
+                    &format!("`{name} -c` runs a text that cannot be determined"),
                 );
             }
             None => walker.doubt(format!("`{name} -c` without a text"), name),
@@ -132,12 +135,12 @@ pub(super) fn run(
             walker.note_script(file);
             if is_unclear_file(file) {
                 walker.doubt(
-                    format!("`{name}` runs commands from something that cannot be told"),
+                    format!("`{name}` runs commands from something that cannot be determined"),
                     &file.shown(),
                 );
                 // What it may be is its input, as `/dev/stdin`.
                 if let Input::Text(text) = walker.input(context) {
-                    let reason = format!("`{name}` may run its input, which cannot be told");
+                    let reason = format!("`{name}` may run its input, which cannot be determined");
                     read_word(walker, &text, dialect(name), &inner, &reason);
                 }
             }
@@ -149,12 +152,12 @@ pub(super) fn run(
                     &text,
                     dialect(name),
                     &inner,
-                    &format!("`{name}` runs its input, which cannot be told"),
+                    &format!("`{name}` runs its input, which cannot be determined"),
                 );
             }
             Input::Start | Input::Piped | Input::File | Input::Unknown | Input::Given(_) => {
                 walker.doubt(
-                    format!("`{name}` runs its input, which cannot be told"),
+                    format!("`{name}` runs its input, which cannot be determined"),
                     name,
                 );
             }
@@ -215,7 +218,7 @@ fn other_shell(walker: &mut Walker, name: &str, text: &Word) {
     }
 }
 
-/// Reads a word as a text for a shell of its own.
+/// Reads a word as a text for its own shell.
 pub(super) fn read_word(
     walker: &mut Walker,
     word: &Word,

@@ -31,7 +31,7 @@ fn given(context: &Context<'_>) -> Option<Arc<Word>> {
     }
 }
 
-/// `$(mktemp -d)`: whatever it is, it is a directory of its own, and rules about directories want to know.
+/// `$(mktemp -d)`: whatever it is, it is a separate directory, and rules about directories want to know.
 fn makes_directory(value: &Word) -> bool {
     matches!(value.parts.as_slice(), [Part::Dynamic(source)] if source.starts_with("$(mktemp -d"))
 }
@@ -229,7 +229,7 @@ impl Walker {
                 .iter()
                 .map(|redirect| redirect.target.weight())
                 .sum::<usize>();
-        // It is listed in any case: whoever comes here had not given up.
+        // It is listed in any case: a caller that gets here had not given up.
         self.copy(weight(&command.words) + around);
         self.script.commands.push(command);
     }
@@ -362,7 +362,7 @@ impl Walker {
         };
         if !target.pieces.iter().all(number) {
             self.doubt(
-                "the file after `>&` is expanded twice, and a value that cannot be told may run commands",
+                "the file after `>&` is expanded twice, and a value that cannot be determined may run commands",
                 target.source,
             );
         }
@@ -391,7 +391,7 @@ impl Walker {
         }
         let makes_lists = words.iter().any(|word| match word.literal() {
             Some(option) => option.starts_with('-') && option.contains(['a', 'A']),
-            // What cannot be told may be an option.
+            // An unknown word may be an option.
             None => !word.source.contains('='),
         });
         // Only these look at what a variable is already.
@@ -427,7 +427,7 @@ impl Walker {
             });
             if !harmless {
                 self.doubt(
-                    "a list is made of a value that cannot be told, and subscripts in it may run commands",
+                    "a list is made from a value that cannot be determined, and subscripts in it may run commands",
                     word.source,
                 );
             }

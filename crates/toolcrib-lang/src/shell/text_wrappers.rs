@@ -1,4 +1,4 @@
-//! Programs that hand a text to a shell, here or elsewhere, after options of their own.
+//! Programs that hand a text to a shell, here or elsewhere, after their own options.
 
 use super::lex::Dialect;
 use super::options::{self, Spec};
@@ -28,7 +28,7 @@ pub(super) fn flock(
                 text,
                 Dialect::Sh,
                 &inner,
-                "`flock -c` runs a text that cannot be told",
+                "`flock -c` runs a text that cannot be determined",
             ),
             None => return not_understood(walker, name, "-c"),
         },
@@ -61,7 +61,7 @@ pub(super) fn watch(
             walker,
             rest,
             &inner,
-            "`watch` runs a text that cannot be told",
+            "`watch` runs a text that cannot be determined",
         );
     }
     stays(walker)
@@ -141,7 +141,7 @@ pub(super) fn ssh(
                 walker,
                 words,
                 &inner,
-                "`ssh` runs a text that cannot be told",
+                "`ssh` runs a text that cannot be determined",
             );
         });
     }
@@ -177,7 +177,7 @@ pub(super) fn su(
                     &text,
                     Dialect::Sh,
                     &inner,
-                    "`su -c` runs a text that cannot be told",
+                    "`su -c` runs a text that cannot be determined",
                 );
             });
         }
@@ -236,7 +236,7 @@ pub(super) fn script(
             &text,
             Dialect::Sh,
             &inner,
-            "`script -c` runs a text that cannot be told",
+            "`script -c` runs a text that cannot be determined",
         );
     }
     stays(walker)
@@ -334,7 +334,7 @@ fn run_command(walker: &mut Walker, name: &str, rest: &[Word], context: &Context
                     &text,
                     Dialect::Sh,
                     &inner,
-                    "a text that cannot be told is run",
+                    "it runs a text that cannot be determined",
                 );
             }
             return;
@@ -349,7 +349,7 @@ fn run_command(walker: &mut Walker, name: &str, rest: &[Word], context: &Context
             text,
             Dialect::Sh,
             &inner,
-            "a text that cannot be told is run",
+            "it runs a text that cannot be determined",
         );
         return;
     }

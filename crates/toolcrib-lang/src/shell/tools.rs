@@ -152,7 +152,7 @@ pub(super) fn link(
     for word in &words[1..] {
         if word.literal_prefix().starts_with(['/', '.']) && shells::is_unclear_file(word) {
             walker.doubt(
-                format!("`{name}` gives another name to something that cannot be told"),
+                format!("`{name}` gives another name to something that cannot be determined"),
                 &word.shown(),
             );
         }

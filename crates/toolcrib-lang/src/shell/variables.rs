@@ -164,7 +164,7 @@ pub(super) fn check(walker: &mut Walker, name: &str, value: &Word, context: &Con
                 walker.child_text(&text, Dialect::Sh, &context.inside(name));
             }
             None => walker.doubt(
-                format!("`{name}` names a program, and which one cannot be told"),
+                format!("`{name}` names a program that cannot be determined"),
                 &value.shown(),
             ),
         }

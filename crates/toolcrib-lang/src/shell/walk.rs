@@ -39,7 +39,7 @@ pub(super) fn read_given(text: &str, input: Option<&str>) -> Script {
     walker.script
 }
 
-/// Reads a text in which these variables hold texts that nobody knows.
+/// Reads a text in which these variables hold texts that no one knows.
 pub(super) fn read_with(
     text: &str,
     dialect: Dialect,
@@ -73,7 +73,7 @@ pub(super) struct Walker {
     pub(super) functions: HashMap<String, Function>,
     /// Whether a failing command ends the text.
     pub(super) ends_on_error: bool,
-    /// Whether that may change at a time that cannot be told: in a function, in a trap.
+    /// Whether that may change at an unknown time: in a function, in a trap.
     pub(super) may_survive_errors: bool,
     /// How many commands so far have changed the directory, or may have.
     pub(super) movements: usize,
@@ -87,9 +87,9 @@ pub(super) struct Walker {
     pub(super) budget: Budget,
     /// Whether there is a function that may change the directory.
     pub(super) has_moving_function: bool,
-    /// Something was run whose effect on variables cannot be told.
+    /// Something was run whose effect on variables is unknown.
     pub(super) set_anything: bool,
-    /// All doubts, also those that were there already, when somebody wants to count them.
+    /// All doubts, also those that were there already, when someone wants to count them.
     every_doubt: Option<Vec<Doubt>>,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Function {
     pub(super) calls: HashSet<String>,
 }
 
-/// What is around a command.
+/// The surroundings of a command.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Context<'t> {
     pub(super) documents: &'t [Document<'t>],
@@ -132,7 +132,7 @@ pub(super) enum Input {
     File,
     /// A here-document or here-string.
     Text(Arc<Word>),
-    /// What is given to the whole text.
+    /// The input of the whole text.
     Given(Arc<Word>),
     Unknown,
 }
@@ -178,7 +178,7 @@ pub(super) fn join(one: Option<Directory>, other: Option<Directory>) -> Option<D
 }
 
 impl Context<'_> {
-    /// The context of what a shell of its own runs.
+    /// The context of what its own shell runs.
     pub(super) fn apart(&self) -> Self {
         Context {
             straight: false,
@@ -481,7 +481,7 @@ impl Walker {
         false
     }
 
-    /// Something ran whose effects on variables and functions cannot be told.
+    /// Something ran whose effects on variables and functions are unknown.
     pub(super) fn forget(&mut self) {
         self.known.clear();
         self.set_anything = true;

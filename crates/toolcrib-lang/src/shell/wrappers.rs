@@ -13,7 +13,9 @@ pub(super) fn stays(walker: &Walker) -> Outcome {
 
 pub(super) fn not_understood(walker: &mut Walker, name: &str, shown: &str) -> Outcome {
     walker.doubt(
-        format!("options of `{name}` that are not understood: what it runs cannot be told"),
+        format!(
+            "options of `{name}` that are not understood: it cannot be determined what it runs"
+        ),
         shown,
     );
     stays(walker)
@@ -136,7 +138,7 @@ fn assignments<'w>(
     words
 }
 
-/// `env -S`: splits a text into words, with quotes of its own.
+/// `env -S`: splits a text into words, with its own quotes.
 fn split_string(walker: &mut Walker, text: &Word, rest: &[Word], context: &Context<'_>) {
     let inner = context.inside("env");
     match text.as_static() {
@@ -239,7 +241,7 @@ pub(super) fn xargs(
     let inner = context.inside(name);
     match marker {
         Some(None) => {
-            walker.doubt("what `xargs` replaces cannot be told", name);
+            walker.doubt("it cannot be determined what `xargs` replaces", name);
             walker.run_words(rest.to_vec(), &inner);
         }
         Some(Some(marker)) => {
@@ -328,7 +330,7 @@ pub(super) fn unclear(
         return stays(walker);
     }
     walker.doubt(
-        format!("`{name}` runs commands from its words, and which cannot be told"),
+        format!("`{name}` runs commands from its words that cannot be determined"),
         &words[1..]
             .iter()
             .map(Word::shown)

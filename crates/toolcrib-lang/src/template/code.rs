@@ -105,7 +105,7 @@ impl Code {
         })
     }
 
-    /// Who runs it.
+    /// The program that runs it.
     pub fn form(&self) -> &Form {
         &self.form
     }
@@ -148,7 +148,7 @@ impl Code {
         }
     }
 
-    /// The same as bash text with every value as a quoted word, for whoever judges what would run; `None` when it is not shell
+    /// The template as bash text with every value as a quoted word, to judge the command; `None` when it is not shell
     /// text or argv.
     pub fn judged(&self, values: &Values) -> Option<String> {
         match &self.language {

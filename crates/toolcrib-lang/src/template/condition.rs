@@ -1,13 +1,13 @@
-//! Conditions of steps: [`Condition`].
+//! Conditions of steps and of approvals: [`Condition`].
 
 use serde_json::Value;
 
-use super::javascript::{Lexed, Place};
 use super::scan::{Piece, scan};
 use super::{Names, Reference, TemplateProblem, Values};
+use crate::expr::javascript::{Lexed, ScriptContext};
 use crate::expr::{ExprError, Expression};
 
-/// A `run-condition`: a JavaScript expression in which `{X}` is bound to a value.
+/// A `run-condition` or `requires-approval`: a JavaScript expression in which `{X}` is bound to a value, and which is true or false.
 ///
 /// The value has its own type: an exit code is a number, a list is a list; what is absent is null.
 #[derive(Debug, Clone)]
@@ -46,15 +46,15 @@ impl Condition {
                 fix: Some(fix),
             };
             match lexed.place(range) {
-                Place::Code => {}
-                Place::Comment => problems.push(problem(
+                ScriptContext::Code => {}
+                ScriptContext::Comment => problems.push(problem(
                     "template-comment",
-                    format!("`{{{reference}}}` stands in a comment, where it has no meaning"),
+                    format!("`{{{reference}}}` is in a comment, where it has no meaning"),
                     "take it out of the comment".to_owned(),
                 )),
-                Place::Quotes | Place::Template | Place::Regex | Place::Unclear => problems.push(problem(
+                ScriptContext::Quotes | ScriptContext::Template | ScriptContext::Regex | ScriptContext::Unclear => problems.push(problem(
                     "template-string",
-                    format!("`{{{reference}}}` stands inside a string of a JavaScript expression, where it is not replaced"),
+                    format!("`{{{reference}}}` is inside a string of a JavaScript expression, where it is not replaced"),
                     format!("write it without quotes: `{{{reference}}}` is the value itself, as in `{{{reference}}} == \"x\"`"),
                 )),
             }
@@ -64,14 +64,19 @@ impl Condition {
         }
         let variables: Vec<String> = (0..references.len()).map(variable).collect();
         let variables: Vec<&str> = variables.iter().map(String::as_str).collect();
-        let expression = Expression::compile(&source, &variables).map_err(|error| {
+        let unusable = |error: ExprError| {
             vec![TemplateProblem {
                 span: 0..text.len(),
                 code: "template-expression",
                 message: error.to_string(),
                 fix: None,
             }]
-        })?;
+        };
+        let expression = Expression::condition(&source, &variables).map_err(unusable)?;
+        if references.is_empty() {
+            // It has the same value in every call, so a mistake shows now.
+            expression.holds(&[]).map_err(unusable)?;
+        }
         Ok(Condition {
             text: text.to_owned(),
             expression,

@@ -16,7 +16,6 @@
 mod bash;
 mod code;
 mod condition;
-mod javascript;
 mod parameter;
 mod python;
 mod run;
@@ -37,6 +36,7 @@ pub use code::Code;
 pub(crate) use code::{MAX_BYTES, MAX_STEPS};
 pub use condition::Condition;
 pub use parameter::{Format, ParameterKind};
+pub(crate) use run::shell_operator;
 pub use text::Text;
 pub use value::words;
 
@@ -214,7 +214,7 @@ impl Variable {
     }
 }
 
-/// What placeholders stand for in one call. What is not in here is absent: an optional parameter that was not given.
+/// What placeholders stand for in one call. A parameter that is not in here is absent: an optional parameter that was not given.
 #[derive(Debug, Clone, Default)]
 pub struct Values {
     /// The arguments, defaults and transformations included.
@@ -264,14 +264,14 @@ pub struct StepValues {
     pub exit_code: Option<i64>,
 }
 
-/// What is wrong with a template.
+/// Problems of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TemplateProblem {
     /// Where, in bytes of the template's text.
     pub span: Range<usize>,
     /// A short stable name, as `template-eval`.
     pub code: &'static str,
-    /// What is wrong and why.
+    /// The problem and its reason.
     pub message: String,
     /// What to write instead.
     pub fix: Option<String>,
@@ -282,11 +282,11 @@ pub struct TemplateProblem {
 pub struct ValueFault {
     /// Whose.
     pub reference: Reference,
-    /// What is wrong with it, as the end of a sentence: "starts with a dash …".
+    /// The problem, as the end of a sentence: "starts with a dash …".
     pub message: String,
 }
 
-/// Who runs a program's text.
+/// The interpreter of a program's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Form {
     /// `bash`, and everything that is bash without saying so.
@@ -310,8 +310,8 @@ pub struct Invocation {
     pub arguments: Vec<String>,
     /// Variables that carry values.
     pub environment: Vec<(String, String)>,
-    /// Values that no variable can carry, as files: whoever starts it puts them in a directory of the call's own and the
-    /// directory's path in [`VALUES_DIRECTORY`].
+    /// Values that no variable can carry, as files: the starter puts them in a directory of the call and the directory's path in
+    /// [`VALUES_DIRECTORY`].
     pub files: Vec<(String, Vec<u8>)>,
 }
 

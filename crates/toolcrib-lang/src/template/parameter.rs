@@ -9,12 +9,21 @@ pub enum ParameterKind {
     String,
     /// A number.
     Number,
+    /// A whole number.
+    Integer,
     /// True or false.
     Boolean,
     /// A list.
     Array,
     /// Fields.
     Object,
+}
+
+impl ParameterKind {
+    /// Whether its values are numbers, which mean nothing to a shell.
+    pub fn is_numeric(self) -> bool {
+        matches!(self, ParameterKind::Number | ParameterKind::Integer)
+    }
 }
 
 /// `format`: how a value appears in a command.

@@ -1,4 +1,4 @@
-//! Where in a Python text something stands: in code, in a string, in a comment.
+//! Where in a Python text something is: in code, in a string, in a comment.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ pub(super) enum Stretch {
 /// A string literal.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Literal {
-    /// What stands before the quotes: `r`, `f`, `b` …
+    /// The prefix before the quotes: `r`, `f`, `b` …
     pub(super) prefix: String,
     /// The quotes: one or three.
     pub(super) quotes: String,

@@ -1,14 +1,16 @@
 //! `run`: a program and its arguments, no shell. The text is split into words once, when the template is compiled.
 //!
-//! Quotes and backslashes keep words together as in a shell; nothing is expanded. A placeholder that is a word of its own becomes
+//! Quotes and backslashes keep words together as in a shell; nothing is expanded. A placeholder that is a separate word becomes
 //! the words of its value, none or several; anywhere else it is text.
+
+use std::ops::Range;
 
 use super::bash::{self, Demands, Made, Slot, SlotForm, Trust};
 use super::code::Prepared;
 use super::scan::{Piece, Scanned};
 use super::{Invocation, Names, TemplateProblem, Values};
 use crate::model::budget::Budget;
-use crate::shell::places::Quote;
+use crate::shell::quoting::Quote;
 
 /// An argument list with placeholders in it.
 #[derive(Debug, Clone)]
@@ -126,7 +128,43 @@ impl Run {
     }
 }
 
-/// The words as a text for bash, for whoever checks them.
+/// Where a text has, as the beginning of a word without quotes, what only a shell reads: `|`, `&&`, `>` and the like.
+pub(crate) fn shell_operator(source: &str) -> Option<Range<usize>> {
+    let (mut quote, mut is_escaped, mut begins) = (None, false, true);
+    for (at, c) in source.char_indices() {
+        if is_escaped {
+            (is_escaped, begins) = (false, false);
+            continue;
+        }
+        match (quote, c) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (None | Some('"'), '\\') => is_escaped = true,
+            (Some(_), _) => {}
+            (None, '\'' | '"') => (quote, begins) = (Some(c), false),
+            (None, ' ' | '\t' | '\n' | '\r') => begins = true,
+            (None, _) if begins => {
+                let word = source[at..].split_whitespace().next().unwrap_or_default();
+                let operator = word.trim_start_matches(|c: char| c.is_ascii_digit());
+                let length =
+                    operator.len() - operator.trim_start_matches(['|', '&', '>', '<']).len();
+                // A lone `&` is rarely meant for a shell in the midst of words: it may be text.
+                let is_one = match operator.as_bytes() {
+                    [b'|' | b'>' | b'<', ..] => true,
+                    [b'&', next, ..] => matches!(next, b'&' | b'>'),
+                    _ => false,
+                };
+                if is_one {
+                    return Some(at..at + word.len() - operator.len() + length);
+                }
+                begins = false;
+            }
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// The words as a text for bash, to check them.
 fn chunks(words: &[Vec<Part>]) -> Vec<bash::Chunk> {
     let mut chunks = Vec::new();
     for word in words {

@@ -19,7 +19,7 @@ pub(super) enum Piece {
     Literal(String),
     Placeholder {
         reference: Reference,
-        /// Where it stands, braces included.
+        /// Where it is, braces included.
         span: Range<usize>,
     },
 }
@@ -99,7 +99,7 @@ pub(super) fn scan(text: &str, names: &Names) -> Result<Scanned, Vec<TemplatePro
             .take_while(|byte| *byte == b'}')
             .count();
         let reference = names.find(name);
-        // What is innermost counts: `{{{X}}}` is a value in braces, `{"n":{X}}` has one brace of its own after it.
+        // The innermost braces count: `{{{X}}}` is a value in braces, `{"n":{X}}` has one literal brace after it.
         let inner = match (depth, closing) {
             (_, 0) => 0,
             (1, _) | (_, 1) => 1,
@@ -163,7 +163,7 @@ pub(super) fn scan(text: &str, names: &Names) -> Result<Scanned, Vec<TemplatePro
     }
 }
 
-/// What stands before the next closing brace, if it could be a name.
+/// The text before the next closing brace, if it could be a name.
 fn name_at(text: &str, from: usize) -> Option<&str> {
     let rest = &text[from..];
     let end = rest

@@ -42,8 +42,8 @@ impl Text {
         }
     }
 
-    /// The text for whoever is to read it, placeholders in braces.
-    pub(crate) fn shown(&self) -> String {
+    /// The text for readers, with placeholders in braces.
+    pub fn shown(&self) -> String {
         let piece = |piece: &Piece| match piece {
             Piece::Literal(literal) => literal.clone(),
             Piece::Placeholder { reference, .. } => format!("{{{reference}}}"),

@@ -1,7 +1,7 @@
 //! The beginning: which era a server speaks, and what it is.
 //!
 //! A server that is not known is asked `server/discover` first. Modern ones must answer it. Legacy ones answer with some error, not at
-//! all, or with something that is no discovery; then it is `initialize`. Which error a legacy server has for it says nothing, except for
+//! all, or with something that is not a discovery; then it is `initialize`. Which error a legacy server has for it says nothing, except for
 //! the few codes that only modern servers know. A slow server need not lose its chance: a discovery that comes while `initialize` is
 //! waited for still counts.
 
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::error::ClientError;
-use super::said::ServerSide;
+use super::server_message::ServerSide;
 use super::streams;
 use super::talk::{Ask, GivingUp, Talk, Wait, Wire, cut};
 use crate::protocol::{Era, Implementation, LEGACY, MODERN, VERSIONS, meta};
@@ -28,7 +28,7 @@ const MAX_INSTRUCTIONS: usize = 64 * 1024;
 const MAX_NAME: usize = 256;
 
 /// What a discovery came to.
-enum Found {
+enum Discovered {
     Modern(ServerSide),
     /// With the version to begin with, and how discovery failed.
     Legacy(&'static str, ClientError),
@@ -41,11 +41,11 @@ pub(super) async fn begin(talk: &Arc<Talk>) -> Result<(), ClientError> {
         match talk.options.era {
             Some(Era::Legacy(version)) => initialize(talk, version).await,
             Some(Era::Modern) => match discover(talk).await? {
-                Found::Modern(server) => {
+                Discovered::Modern(server) => {
                     talk.agree(Era::Modern, server);
                     Ok(())
                 }
-                Found::Legacy(_, error) => Err(error),
+                Discovered::Legacy(_, error) => Err(error),
             },
             None => find_out(talk).await,
         }
@@ -83,23 +83,23 @@ async fn find_out(talk: &Arc<Talk>) -> Result<(), ClientError> {
                     Ok(()) => return Ok(()),
                     // A modern server knows no `initialize`; what it is asked first it may still answer.
                     Err(error) => match discovery.await? {
-                        Found::Modern(server) => Found::Modern(server),
-                        Found::Legacy(_, _) => return Err(error),
+                        Discovered::Modern(server) => Discovered::Modern(server),
+                        Discovered::Legacy(_, _) => return Err(error),
                     },
                 },
                 found = &mut discovery => match found? {
-                    Found::Modern(server) => Found::Modern(server),
-                    Found::Legacy(_, _) => return initialized.await,
+                    Discovered::Modern(server) => Discovered::Modern(server),
+                    Discovered::Legacy(_, _) => return initialized.await,
                 },
             }
         }
     };
     match found {
-        Found::Modern(server) => {
+        Discovered::Modern(server) => {
             talk.agree(Era::Modern, server);
             Ok(())
         }
-        Found::Legacy(version, probed) => match initialize(talk, version).await {
+        Discovered::Legacy(version, probed) => match initialize(talk, version).await {
             // Neither is known: a modern server without the discovery that it should have.
             Err(error)
                 if error.code() == Some(code::METHOD_NOT_FOUND)
@@ -113,7 +113,7 @@ async fn find_out(talk: &Arc<Talk>) -> Result<(), ClientError> {
     }
 }
 
-async fn discover(talk: &Arc<Talk>) -> Result<Found, ClientError> {
+async fn discover(talk: &Arc<Talk>) -> Result<Discovered, ClientError> {
     let mut has_retried = false;
     loop {
         let wait = Wait::within(talk.options.connect_timeout, GivingUp::Silent);
@@ -132,7 +132,7 @@ async fn discover(talk: &Arc<Talk>) -> Result<Found, ClientError> {
                 match choose(&supported) {
                     Some(MODERN) if !has_retried => has_retried = true,
                     Some(version) if version != MODERN => {
-                        return Ok(Found::Legacy(version, ClientError::Rpc(error)));
+                        return Ok(Discovered::Legacy(version, ClientError::Rpc(error)));
                     }
                     _ => return Err(no_common_version(&supported)),
                 }
@@ -144,24 +144,24 @@ async fn discover(talk: &Arc<Talk>) -> Result<Found, ClientError> {
             }
             ClientError::Gone(why) => match talk.wire {
                 Wire::Pipes(_) => return Err(ClientError::GoneAtProbe(why)),
-                // The next question tells whether anybody is there.
-                Wire::Http(_) => return Ok(Found::Legacy(LEGACY, ClientError::Gone(why))),
+                // The next question shows whether the server is there.
+                Wire::Http(_) => return Ok(Discovered::Legacy(LEGACY, ClientError::Gone(why))),
             },
             ClientError::Unauthorized(_) | ClientError::Cancelled | ClientError::GoneAtProbe(_) => {
                 return Err(error);
             }
-            // Whatever status it was: the next question tells whether it is one of MCP.
+            // Whatever status it was: the next question shows whether it belongs to MCP.
             ClientError::Rpc(_)
             | ClientError::TimedOut(_)
             | ClientError::Protocol(_)
             | ClientError::Refused { .. } => {
-                return Ok(Found::Legacy(LEGACY, error));
+                return Ok(Discovered::Legacy(LEGACY, error));
             }
         }
     }
 }
 
-fn discovered(result: &RawValue) -> Result<Found, ClientError> {
+fn discovered(result: &RawValue) -> Result<Discovered, ClientError> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Discovery {
@@ -176,7 +176,7 @@ fn discovered(result: &RawValue) -> Result<Found, ClientError> {
         server_info: Value,
     }
     let discovery: Discovery = serde_json::from_str(result.get())
-        .map_err(|_| ClientError::protocol("its answer to `server/discover` is no discovery"))?;
+        .map_err(|_| ClientError::protocol("its answer to `server/discover` is not a discovery"))?;
     let supported = versions(Some(&discovery.supported_versions));
     match choose(&supported) {
         Some(MODERN) => {
@@ -185,9 +185,9 @@ fn discovered(result: &RawValue) -> Result<Found, ClientError> {
                 info => info.clone(),
             };
             let server = server_side(info, discovery.capabilities, discovery.instructions);
-            Ok(Found::Modern(server))
+            Ok(Discovered::Modern(server))
         }
-        Some(version) => Ok(Found::Legacy(
+        Some(version) => Ok(Discovered::Legacy(
             version,
             ClientError::protocol(format!("it does not speak {MODERN}")),
         )),

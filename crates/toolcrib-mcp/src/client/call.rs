@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::error::ClientError;
 use super::listing;
 use super::options::{CallOptions, ToolCall};
-use super::said::Called;
+use super::server_message::Called;
 use super::talk::{Ask, GivingUp, Talk, Wait, Wire};
 use crate::protocol::InputRequest;
 use crate::rpc::{RpcError, code};
@@ -91,7 +91,9 @@ fn modern(result: &RawValue) -> Result<Called, ClientError> {
         Some(Value::String(kind)) if kind == "input_required" => input_required(result),
         Some(kind) => {
             let kind = super::talk::cut(kind.to_string(), 100);
-            Err(wrong(&format!("is of a kind nobody asked for: {kind}")))
+            Err(wrong(&format!(
+                "is of a kind that was not requested: {kind}"
+            )))
         }
     }
 }
@@ -107,7 +109,7 @@ fn complete(result: Map<String, Value>) -> Result<Map<String, Value>, ClientErro
                 )));
             }
         }
-        Some(_) => return Err(wrong("has a content that is no list")),
+        Some(_) => return Err(wrong("has a content that is not a list")),
         None if result.contains_key("structuredContent") => {}
         None => return Err(wrong("has no content")),
     }
@@ -128,12 +130,12 @@ fn input_required(mut result: Map<String, Value>) -> Result<Called, ClientError>
             requests.into_iter().map(read).collect::<Result<_, _>>()?
         }
         Some(Value::Object(_)) => return Err(wrong("has too many questions")),
-        Some(_) => return Err(wrong("has questions that are no object")),
+        Some(_) => return Err(wrong("has questions that are not an object")),
     };
     let state = match result.remove("requestState") {
         None => None,
         Some(Value::String(state)) => Some(state),
-        Some(_) => return Err(wrong("has a state that is no text")),
+        Some(_) => return Err(wrong("has a state that is not a text")),
     };
     if requests.is_empty() && state.is_none() {
         return Err(wrong("wants input and does not say which"));

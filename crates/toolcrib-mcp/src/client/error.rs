@@ -35,7 +35,7 @@ pub enum ClientError {
     /// What it says is not MCP.
     #[error("the server breaks the protocol: {0}")]
     Protocol(String),
-    /// It wants somebody to log in first.
+    /// It wants someone to log in first.
     #[error("the server wants authorization: {0}")]
     Unauthorized(String),
 }

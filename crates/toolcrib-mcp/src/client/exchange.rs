@@ -30,7 +30,7 @@ pub enum ExchangeError {
     /// It could not be sent or answered.
     #[error("{0}")]
     Failed(String),
-    /// Somebody has to log in first.
+    /// Someone has to log in first.
     #[error("{0}")]
     Unauthorized(String),
 }

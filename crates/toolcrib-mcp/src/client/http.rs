@@ -1,6 +1,6 @@
-//! Streamable HTTP, the asking end: every message is a request of its own, its answer JSON or a stream of events.
+//! Streamable HTTP, the asking end: every message is a separate request, its answer JSON or a stream of events.
 //!
-//! A legacy server may have a session, which ends when it likes: one that is gone is begun anew, once for each request, and what the
+//! A legacy server may have a session, which ends when it likes: one that is gone is begun again, once for each request, and what the
 //! server did not take up is sent again. Streams of its answers can break and be taken up where they ended. A modern server has neither.
 
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ use super::error::ClientError;
 use super::exchange::{Exchange, ExchangeResponse};
 use super::mirror::{self, Mirrored};
 use super::options::{ClientOptions, ToolCall};
-use super::said::{ListedTool, Told};
+use super::server_message::{ListedTool, ServerNotice};
 use super::talk::{Sent, Talk, Wire, cut, lock, tamed};
 use crate::protocol::{Era, LEGACY, MODERN};
 use crate::rpc::{self, Message, RpcError};
@@ -39,7 +39,7 @@ const EITHER: HeaderValue = HeaderValue::from_static("application/json, text/eve
 const MAX_SESSION_ID: usize = 1024;
 /// How much of a page that says why not is read.
 const MAX_REFUSAL: usize = 64 * 1024;
-/// How long is waited for somebody to take a message that has no answer.
+/// How long is waited for someone to take a message that has no answer.
 const TELL_TIME: Duration = Duration::from_secs(10);
 const CLOSE_TIME: Duration = Duration::from_secs(3);
 
@@ -48,7 +48,7 @@ pub(super) struct Http {
     url: Uri,
     exchange: Arc<dyn Exchange>,
     session: Mutex<Session>,
-    /// Held by whoever begins a session anew.
+    /// Held while a session is begun again.
     renewing: tokio::sync::Mutex<()>,
     /// Which parameters of which tools go into headers.
     mirrored: Mutex<HashMap<String, Vec<Mirrored>>>,
@@ -80,7 +80,7 @@ pub(super) fn open(
     url: &str,
     exchange: Arc<dyn Exchange>,
     options: ClientOptions,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<ServerNotice>,
 ) -> Result<Arc<Talk>, ClientError> {
     let url = url.parse::<Uri>().map_err(|error| {
         ClientError::Gone(format!(
@@ -180,7 +180,7 @@ impl Http {
         match error_in(&body) {
             Some(error) => Err(ClientError::Rpc(tamed(error))),
             None => Err(ClientError::protocol(format!(
-                "what it answered `{}` with is no answer to it",
+                "its response to `{}` is not an answer to it",
                 sent.method
             ))),
         }
@@ -200,7 +200,7 @@ impl Http {
         };
     }
 
-    /// Begins a session anew, unless somebody else just did.
+    /// Begins a session again, unless someone else just did.
     fn renew<'a>(
         &'a self,
         talk: &'a Arc<Talk>,
@@ -268,7 +268,7 @@ impl Http {
         request
     }
 
-    /// A stream of events, opened anew.
+    /// A stream of events, opened again.
     pub(super) async fn get(
         &self,
         talk: &Talk,
@@ -295,7 +295,7 @@ impl Http {
         let _ = tokio::time::timeout(TELL_TIME, self.exchange.send(request)).await;
     }
 
-    /// Nobody waits for a request any more. A modern server sees it: its stream is dropped.
+    /// No one waits for a request any more. A modern server sees it: its stream is dropped.
     pub(super) fn cancelled(&self, talk: &Arc<Talk>, notice: Value) {
         if talk.era().is_modern() {
             return;
@@ -360,7 +360,7 @@ async fn whole(mut response: ExchangeResponse, most: usize) -> Result<Option<Byt
     Ok(Some(body.into()))
 }
 
-/// What an answer says that is no success.
+/// What an answer says that is not a success.
 pub(super) async fn refused(response: ExchangeResponse) -> ClientError {
     let status = response.status;
     let wants_login = status == StatusCode::UNAUTHORIZED

@@ -1,4 +1,4 @@
-//! All tools of a server, page by page. What is odd is left out alone and with a reason.
+//! All tools of a server, page by page. An odd entry is left out alone, with a reason.
 //!
 //! Definitions are kept as they came, schemas included; nothing in them is resolved or fetched.
 
@@ -11,12 +11,15 @@ use serde_json::{Map, Value, json};
 
 use super::error::ClientError;
 use super::mirror;
-use super::said::{ListedTool, Listing};
+use super::server_message::{ListedTool, Listing};
 use super::talk::{Ask, GivingUp, Talk, Wait, Wire, cut};
+use crate::weight;
 
 /// The most pages, and how long they may be together.
 const MAX_PAGES: usize = 1000;
-const MAX_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
+/// The most memory that the values of one definition take: a schema of 20,000 values, the most that can be used, takes less.
+const MAX_DEFINITION: usize = 8 * 1024 * 1024;
 /// The most tools that are left out with a reason; more are left out without.
 const MAX_REJECTED: usize = 1000;
 /// The longest name of a tool, and its longest description.
@@ -86,6 +89,8 @@ struct Taken {
     names: HashSet<String>,
     most: usize,
     overflowed: bool,
+    /// What the values of all definitions that were read take.
+    weight: usize,
     /// Whether parameters may have to travel in headers, so that what a tool says of that must be right.
     has_headers: bool,
 }
@@ -97,6 +102,7 @@ impl Taken {
             names: HashSet::new(),
             most: talk.options.max_tools,
             overflowed: false,
+            weight: 0,
             has_headers: matches!(talk.wire, Wire::Http(_)) && talk.era().is_modern(),
         }
     }
@@ -126,16 +132,29 @@ impl Taken {
         }
     }
 
-    fn check(&self, raw: &RawValue) -> Result<ListedTool, (String, String)> {
+    fn check(&mut self, raw: &RawValue) -> Result<ListedTool, (String, String)> {
         #[derive(Deserialize)]
         struct Named {
             name: String,
         }
-        let definition: Map<String, Value> = serde_json::from_str(raw.get()).map_err(|error| {
+        let left_out = |why: String| {
             let named = serde_json::from_str::<Named>(raw.get());
-            let name = named.map(|named| named.name).unwrap_or_default();
-            (name, format!("its definition cannot be read: {error}"))
-        })?;
+            (named.map(|named| named.name).unwrap_or_default(), why)
+        };
+        let weight = weight::weight(raw.get());
+        if weight > MAX_DEFINITION {
+            return Err(left_out(
+                "its definition would take more than 8 MB of memory".to_owned(),
+            ));
+        }
+        if self.weight + weight > weight::MAX_MESSAGE {
+            return Err(left_out(
+                "the definitions of the server take 64 MB of memory without it".to_owned(),
+            ));
+        }
+        self.weight += weight;
+        let definition: Map<String, Value> = serde_json::from_str(raw.get())
+            .map_err(|error| left_out(format!("its definition cannot be read: {error}")))?;
         let Some(Value::String(name)) = definition.get("name") else {
             return Err((String::new(), "it has no name".to_owned()));
         };
@@ -164,16 +183,16 @@ impl Taken {
                     text.len()
                 ));
             }
-            Some(_) => return Some("its description is no text".to_owned()),
+            Some(_) => return Some("its description is not a text".to_owned()),
         }
         if !definition.get("inputSchema").is_some_and(Value::is_object) {
-            return Some("its `inputSchema` is no object".to_owned());
+            return Some("its `inputSchema` is not an object".to_owned());
         }
         if definition
             .get("outputSchema")
             .is_some_and(|schema| !schema.is_object() && !schema.is_null())
         {
-            return Some("its `outputSchema` is no object".to_owned());
+            return Some("its `outputSchema` is not an object".to_owned());
         }
         match self.has_headers {
             true => mirror::mirrored(definition).err(),

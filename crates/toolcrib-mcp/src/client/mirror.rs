@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 128;
 /// The longest name of a header.
 const MAX_NAME: usize = 128;
 
-/// Keywords that have one schema, and those that have many. What is within them does not lie on the way to a property of the arguments.
+/// Keywords that have one schema, and those that have many. Their contents are not on the way to a property of the arguments.
 const ONE: [&str; 12] = [
     "additionalProperties",
     "additionalItems",
@@ -49,7 +49,7 @@ pub(super) struct Mirrored {
 
 /// The parameters that a tool wants in headers, or what is wrong with how it says so.
 pub(super) fn mirrored(definition: &Map<String, Value>) -> Result<Vec<Mirrored>, String> {
-    let mut found = Found::default();
+    let mut found = MirroredHeaders::default();
     if let Some(schema) = definition.get("inputSchema") {
         found.look(schema, &mut Vec::new(), Way::Properties, 0)?;
     }
@@ -98,7 +98,7 @@ fn whole(number: &serde_json::Number) -> Option<String> {
 }
 
 #[derive(Default)]
-struct Found {
+struct MirroredHeaders {
     mirrored: Vec<Mirrored>,
     names: HashSet<String>,
 }
@@ -110,7 +110,7 @@ enum Way {
     Other,
 }
 
-impl Found {
+impl MirroredHeaders {
     fn look(
         &mut self,
         schema: &Value,
@@ -156,13 +156,13 @@ impl Found {
     ) -> Result<(), String> {
         let wrong = |why: &str| Err(format!("its `{ANNOTATION}` {why}"));
         let Some(name) = name.as_str() else {
-            return wrong("is no text");
+            return wrong("is not a text");
         };
         if way == Way::Other || path.is_empty() {
             return wrong("is not on a property of its arguments");
         }
         if !is_primitive(schema.get("type")) {
-            return wrong("is on a parameter that is no string, integer or boolean");
+            return wrong("is on a parameter that is not a string, integer or boolean");
         }
         if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(is_token) {
             return wrong("is not the name of a header");

@@ -1,11 +1,10 @@
 //! The asking end: finds out which era its server speaks, lists and calls its tools, passes questions on.
 //!
 //! Nothing a server says is believed beyond its shape: every text is bounded, an odd tool is left out alone, and a server that does not
-//! answer costs its caller a deadline and nobody else anything.
+//! answer costs its caller a deadline and no one else anything.
 //!
-//! What is waited for and what is heard is the same for both transports (`talk`); they differ in how a message is carried (its `Wire`).
+//! Both transports wait for and receive the same messages (`talk`); they differ in how a message is carried (its `Wire`).
 
-mod asked;
 mod begin;
 mod call;
 mod error;
@@ -15,7 +14,8 @@ mod http;
 mod listing;
 mod mirror;
 mod options;
-mod said;
+mod server_message;
+mod server_requests;
 mod sse;
 mod stdio;
 mod streams;
@@ -29,8 +29,8 @@ use tokio_util::sync::DropGuard;
 pub use error::ClientError;
 pub use exchange::{Exchange, ExchangeError, ExchangeResponse};
 pub use form::fill_in_defaults;
-pub use options::{Asked, CallOptions, ClientOptions, ToolCall};
-pub use said::{Called, ListedTool, Listing, Progress, ServerSide, Told};
+pub use options::{CallOptions, ClientOptions, ServerRequests, ToolCall};
+pub use server_message::{Called, ListedTool, Listing, Progress, ServerNotice, ServerSide};
 
 use crate::protocol::Era;
 use talk::Talk;
@@ -46,14 +46,14 @@ struct Inner {
 }
 
 impl Client {
-    /// Talks to a server on a pair of pipes. `told` hears what it tells; when it is dropped, nobody does.
+    /// Talks to a server on a pair of pipes. `told` receives its notifications; when it is dropped, they are discarded.
     ///
     /// The server's process and its stderr are the owner's business.
     pub async fn over_pipes<R, W>(
         reader: R,
         writer: W,
         options: ClientOptions,
-        told: mpsc::Sender<Told>,
+        told: mpsc::Sender<ServerNotice>,
     ) -> Result<Client, ClientError>
     where
         R: tokio::io::AsyncRead + Send + Unpin + 'static,
@@ -67,7 +67,7 @@ impl Client {
         url: String,
         exchange: Arc<dyn Exchange>,
         options: ClientOptions,
-        told: mpsc::Sender<Told>,
+        told: mpsc::Sender<ServerNotice>,
     ) -> Result<Client, ClientError> {
         Client::begun(http::open(&url, exchange, options, told)?).await
     }
@@ -102,7 +102,7 @@ impl Client {
     }
 
     /// Makes known what the server's tools are without asking it, from an earlier listing: over HTTP some parameters travel in headers,
-    /// which their definitions say. A server that wants other headers is listed anew in any case.
+    /// which their definitions say. A server that wants other headers is listed again in any case.
     pub fn remember_tools(&self, tools: &[ListedTool]) {
         self.0.talk.remember(tools);
     }
@@ -116,7 +116,7 @@ impl Client {
         call::call(&self.0.talk, call, options).await
     }
 
-    /// Ends the connection: a session is ended, pipes are closed. What is still waited for is gone.
+    /// Ends the connection: a session is ended, pipes are closed. Pending requests are gone.
     pub async fn close(&self) {
         self.0.talk.close().await;
     }

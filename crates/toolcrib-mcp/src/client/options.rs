@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::said::Progress;
+use super::server_message::Progress;
 use crate::protocol::{ClientCapabilities, Era, Implementation, Input};
 use crate::rpc::RpcError;
 
 /// How a client presents itself and what it bears.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// Who asks.
+    /// The client's name and version.
     pub info: Implementation,
     /// What can be done for the server.
     pub capabilities: ClientCapabilities,
@@ -29,13 +29,13 @@ pub struct ClientOptions {
     /// The most tools that are taken.
     pub max_tools: usize,
     /// Answers what a legacy server asks; `None` refuses all.
-    pub asked: Option<Arc<dyn Asked>>,
+    pub asked: Option<Arc<dyn ServerRequests>>,
     /// Whether fields that an accepted form leaves out get the defaults that the form has for them.
     pub form_defaults: bool,
 }
 
 impl ClientOptions {
-    /// Somebody who finds out the era, can do nothing for a server, and bears 16 MB a message and 10,000 tools.
+    /// Someone who finds out the era, can do nothing for a server, and bears 16 MB a message and 10,000 tools.
     pub fn new(info: Implementation) -> Self {
         ClientOptions {
             info,
@@ -51,10 +51,10 @@ impl ClientOptions {
 }
 
 /// Answers a server's requests (up to 2025-11-25): `elicitation/create`, `sampling/createMessage`, `roots/list`, as far as
-/// [`ClientOptions::capabilities`] declares them. What is not declared is refused before it comes here.
-pub trait Asked: Send + Sync {
-    /// Answers one. `call` is the id that the tool call it came with was given by [`CallOptions::key`], where that is known: HTTP tells,
-    /// pipes do not. Dropped when the server takes the question back or goes away.
+/// [`ClientOptions::capabilities`] declares them. Undeclared requests are refused before they get here.
+pub trait ServerRequests: Send + Sync {
+    /// Answers one. `call` is the id that the tool call it came with was given by [`CallOptions::key`], where that is known: HTTP shows
+    /// it, pipes do not. Dropped when the server takes the question back or goes away.
     fn asked(
         &self,
         method: String,
@@ -77,13 +77,13 @@ pub struct ToolCall {
 /// How a call is made.
 #[derive(Debug, Clone)]
 pub struct CallOptions {
-    /// Of the caller's choice; told to [`Asked`].
+    /// Of the caller's choice; told to [`ServerRequests`].
     pub key: u64,
     /// How long to wait since the last sign of life (progress counts as one).
     pub idle_timeout: Duration,
     /// How long to wait in all.
     pub timeout: Duration,
-    /// Takes the call back: the server is told. Dropping the call does the same.
+    /// Takes the call back: the server is notified. Dropping the call does the same.
     pub cancel: CancellationToken,
     /// Told how far it is. What does not fit into the channel is left out.
     pub progress: Option<mpsc::Sender<Progress>>,

@@ -57,7 +57,7 @@ impl Events {
         self.retry
     }
 
-    /// Takes bytes in and returns the messages that they finish. Events without data, and of kinds that are no messages, are left out.
+    /// Takes bytes in and returns the messages that they finish. Events without data, and of kinds that are not messages, are left out.
     pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
         let mut messages = Vec::new();
         while let Some(&first) = bytes.first() {
@@ -122,7 +122,7 @@ impl Events {
                     self.retry = Some(Duration::from_millis(milliseconds));
                 }
             }
-            // A comment, or a field that nobody knows.
+            // A comment, or a field that no one knows.
             _ => {}
         }
         Ok(None)

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::ClientError;
 use super::options::ClientOptions;
-use super::said::Told;
+use super::server_message::ServerNotice;
 use super::talk::{Hearing, Talk, Wire};
 
 /// How many messages wait for the server to read them.
@@ -37,7 +37,7 @@ pub(super) fn open<R, W>(
     reader: R,
     writer: W,
     options: ClientOptions,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<ServerNotice>,
 ) -> Arc<Talk>
 where
     R: AsyncRead + Send + Unpin + 'static,

@@ -1,4 +1,4 @@
-//! Streams of events: the answer to one request, what a legacy server tells besides, and what a modern one was asked to tell.
+//! Streams of events: the answer to one request, a legacy server's notifications, and those that a modern one was asked for.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use super::talk::{Ask, FOR_EVER, GivingUp, Hearing, Sent, Signs, Talk, Wait, Wir
 /// How long a server is left alone that does not say how long it wants to be: twice as long each time, up to the most.
 const RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(60);
-/// Whatever it says, not less: a loop is nobody's wish.
+/// Whatever it says, not less: a loop is no one's wish.
 const MIN_RETRY: Duration = Duration::from_millis(10);
 /// How often a stream is taken up again in vain.
 const MAX_VAIN: u32 = 5;
@@ -34,7 +34,7 @@ enum Ended {
     Over,
 }
 
-/// What is remembered of a stream from one connection to the next.
+/// The state of a stream that is kept from one connection to the next.
 #[derive(Default)]
 struct Mark {
     last_event: Option<String>,
@@ -90,7 +90,7 @@ impl Http {
         }
     }
 
-    /// Begins to hear what a legacy server tells besides answers. What is returned ends when the server has answered that, or refused.
+    /// Begins to receive a legacy server's notifications. The returned future ends when the server has answered or refused.
     pub(super) fn hear_besides(&self, talk: &Arc<Talk>) -> oneshot::Receiver<()> {
         let (opened, is_open) = oneshot::channel();
         let session = self.session_token();
@@ -106,19 +106,19 @@ impl Http {
     }
 }
 
-/// Begins to hear what a server tells without being asked.
+/// Begins to receive a server's notifications.
 pub(super) async fn begin(talk: &Arc<Talk>) {
     match &talk.wire {
         Wire::Http(http) if !talk.era().is_modern() => {
             let is_open = http.hear_besides(talk);
-            // What is told from now on should not be missed; but some servers answer only once they have something to tell.
+            // No news from now on should be missed; but some servers answer only once they have news.
             let _ = tokio::time::timeout(OPEN_TIME, is_open).await;
         }
         Wire::Http(_) | Wire::Pipes(_) => listen(talk),
     }
 }
 
-/// Hears what a legacy server tells on a stream of its own, for as long as it has one.
+/// Receives a legacy server's notifications on their own stream, for as long as it has one.
 async fn told(talk: &Arc<Talk>, opened: oneshot::Sender<()>) {
     let Wire::Http(http) = &talk.wire else {
         return;
@@ -183,7 +183,7 @@ async fn hear(
             }
             if malformed > MAX_MALFORMED {
                 return Err(ClientError::protocol(format!(
-                    "it sent {malformed} events in a row that are no messages"
+                    "it sent {malformed} events in a row that are not messages"
                 )));
             }
             if sent.is_some_and(|sent| !talk.is_waiting(sent.id)) {
@@ -235,7 +235,7 @@ async fn listening(talk: &Arc<Talk>) {
     }
 }
 
-/// What is known of the one subscription.
+/// The state of the one subscription.
 #[derive(Default)]
 pub(super) struct Listening {
     is_acknowledged: AtomicBool,

@@ -1,6 +1,6 @@
-//! What is the same on pipes and on HTTP: who waits for which answer, and what becomes of a message that was heard.
+//! The part that pipes and HTTP share: which request waits for which answer, and how a received message is handled.
 //!
-//! Everything here is bounded by what the owner asked for: one entry for each request that somebody waits for, a few questions of the
+//! Everything here is bounded by what the owner asked for: one entry for each request that someone waits for, a few questions of the
 //! server under way, and nothing else that a server could make grow.
 
 mod hear;
@@ -17,11 +17,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use super::asked::Questions;
 use super::error::ClientError;
 use super::http::Http;
 use super::options::ClientOptions;
-use super::said::{ListedTool, Progress, ServerSide, Told};
+use super::server_message::{ListedTool, Progress, ServerNotice, ServerSide};
+use super::server_requests::Questions;
 use super::stdio::Pipes;
 use super::streams::Listening;
 use crate::protocol::{Era, MODERN, meta};
@@ -30,7 +30,7 @@ pub(super) use hear::{Hearing, cut, tamed};
 
 /// As long as the connection lasts.
 pub(super) const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
-/// How much is kept of a line that is no message.
+/// How much is kept of a line that is not a message.
 const MAX_ODD: usize = 100;
 
 /// How messages reach the server.
@@ -47,7 +47,7 @@ pub(super) struct Talk {
     pub(super) listening: Listening,
     /// Ends everything that runs for this connection.
     pub(super) stop: CancellationToken,
-    told: mpsc::Sender<Told>,
+    told: mpsc::Sender<ServerNotice>,
     waiting: Mutex<Waiting>,
     next_id: AtomicI64,
     agreed: Mutex<Agreed>,
@@ -135,11 +135,11 @@ pub(super) struct Wait {
     pub(super) cancel: CancellationToken,
     pub(super) progress: Option<mpsc::Sender<Progress>>,
     pub(super) key: Option<u64>,
-    /// Whether the server is told that nobody waits any more.
+    /// Whether the server is notified that nothing waits any more.
     pub(super) giving_up: GivingUp,
 }
 
-/// What a server hears of a request that nobody waits for any more.
+/// What a server hears of a request that no one waits for any more.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum GivingUp {
     /// It is cancelled.
@@ -163,7 +163,11 @@ impl Wait {
 }
 
 impl Talk {
-    pub(super) fn new(options: ClientOptions, told: mpsc::Sender<Told>, wire: Wire) -> Arc<Self> {
+    pub(super) fn new(
+        options: ClientOptions,
+        told: mpsc::Sender<ServerNotice>,
+        wire: Wire,
+    ) -> Arc<Self> {
         let era = options.era.unwrap_or(Era::Modern);
         Arc::new(Talk {
             options,
@@ -183,7 +187,7 @@ impl Talk {
         })
     }
 
-    /// Keeps the beginning of the first line that is no message.
+    /// Keeps the beginning of the first line that is not a message.
     pub(super) fn note_odd(&self, line: &[u8]) {
         self.odd.get_or_init(|| {
             let start = &line[..line.len().min(4 * MAX_ODD)];
@@ -288,7 +292,7 @@ impl Talk {
         }
     }
 
-    /// Tells the server something that is not answered, or answers it. Never waits for long: what cannot be told is not told.
+    /// Sends the server a notification or an answer. Never waits for long: a message that cannot be sent is dropped.
     pub(super) async fn tell(self: &Arc<Self>, message: &Value) {
         let text = Bytes::from(message.to_string());
         match &self.wire {
@@ -356,18 +360,18 @@ impl Talk {
             return false;
         }
         waiting.gone = Some(why.to_owned());
-        // Whoever waits sees that its answer cannot come any more.
+        // A waiting caller sees that its answer cannot come any more.
         waiting.by_id.clear();
         drop(waiting);
         self.questions.end();
         true
     }
 
-    /// The server is gone: whoever waits hears of it, and so does the owner.
+    /// The server is gone: waiting callers are notified, and so is the owner.
     pub(super) async fn lost(&self, why: String) {
         if self.end(&why) {
             tokio::select! {
-                _ = self.told.send(Told::Closed(why)) => {}
+                _ = self.told.send(ServerNotice::Closed(why)) => {}
                 () = self.stop.cancelled() => {}
             }
         }
@@ -384,7 +388,7 @@ impl Talk {
     }
 }
 
-/// A request that somebody waits for. Dropped before it is answered, nobody does, and the server is told.
+/// A request that someone waits for. If it is dropped before it is answered, nothing waits, and the server is notified.
 struct UnderWay<'a> {
     talk: &'a Arc<Talk>,
     id: i64,
@@ -400,7 +404,7 @@ impl Drop for UnderWay<'_> {
         let cancelled = json!({
             "jsonrpc": "2.0",
             "method": "notifications/cancelled",
-            "params": { "requestId": self.id, "reason": "nobody waits for it any more" },
+            "params": { "requestId": self.id, "reason": "nothing waits for it any more" },
         });
         match &self.talk.wire {
             Wire::Pipes(pipes) => pipes.try_carry(Bytes::from(cancelled.to_string())),

@@ -25,7 +25,7 @@ use crate::rpc::{Id, RpcError, code, write_error, write_id, write_text};
 pub(crate) enum Keeps {
     /// They do.
     ForAWhile,
-    /// They do, but this one depends on input that is no part of the question.
+    /// They do, but this one depends on input that is not part of the question.
     NotThisTime,
     /// They do not.
     Never,
@@ -86,7 +86,7 @@ impl Answer {
         out.push(b'}');
     }
 
-    /// The whole message as a text of its own.
+    /// The whole message as a separate text.
     pub(crate) fn to_bytes(&self, server: &Inner) -> Bytes {
         let mut out = Vec::new();
         self.write(server, &mut out);
@@ -171,7 +171,7 @@ fn write_modern(
     }
 }
 
-/// Who works at an answer.
+/// The source of an answer.
 pub(crate) enum Work {
     /// The host.
     Host(BoxFuture<'static, Result<Reply, RpcError>>),
@@ -195,7 +195,7 @@ pub(crate) struct Answering {
 }
 
 impl Answering {
-    /// Whether it is a subscription, which ends only when somebody ends it.
+    /// Whether it is a subscription, which ends only when someone ends it.
     pub(crate) fn is_listening(&self) -> bool {
         matches!(self.work, Work::Listening(_))
     }
@@ -281,7 +281,7 @@ pub(crate) fn panicked() -> RpcError {
     )
 }
 
-/// A modern client is not told codes that only older versions have.
+/// A modern client does not get codes that only older versions have.
 fn in_words_of(era: Era, mut error: RpcError) -> RpcError {
     if era.is_modern() && error.code == code::RESOURCE_NOT_FOUND {
         error.code = code::INVALID_PARAMS;

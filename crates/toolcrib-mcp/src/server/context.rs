@@ -14,12 +14,12 @@ use super::session::Session;
 use crate::protocol::{ClientCapabilities, Era, Implementation};
 use crate::rpc::{RpcError, write_text, write_whole};
 
-/// Who asked, how, and the way back to them while the answer is made. Cloning is cheap.
+/// The client that asked, its request, and the way back to it while the answer is made. Cloning is cheap.
 #[derive(Clone)]
 pub struct Context {
     /// Which way of talking.
     pub era: Era,
-    /// Who asks, by the word that the transport's owner gave: `mcp`, `operator`, `client:NAME`.
+    /// The asking principal, as the transport's owner named it: `mcp`, `operator`, `client:NAME`.
     pub principal: Arc<str>,
     /// What the program that asks calls itself. Its word alone.
     pub client: Option<Arc<Implementation>>,
@@ -27,6 +27,8 @@ pub struct Context {
     pub capabilities: Arc<ClientCapabilities>,
     /// Cancelled when the client takes the request back, or goes.
     pub cancelled: CancellationToken,
+    /// The span of the client's that the request is part of (`_meta.traceparent`), as W3C Trace Context writes it. Unchecked.
+    pub traceparent: Option<Arc<str>>,
     /// Back to the client.
     pub(super) way: Arc<Way>,
 }
@@ -37,7 +39,7 @@ pub enum AskError {
     /// The client did not say that it can be asked this, or the era has no such requests.
     #[error("the client cannot be asked that")]
     NotOffered,
-    /// It did not answer in time. It was told that the question is off.
+    /// It did not answer in time. It was notified that the question is withdrawn.
     #[error("the client did not answer in time")]
     TimedOut,
     /// It went away, or there is no stream on which it could be asked.
@@ -56,7 +58,7 @@ pub(crate) struct Way {
     progress_token: Option<Box<str>>,
     /// The least severe messages of the log that are wanted: of this request (modern) or of the session (`None`, legacy).
     level: Wanted,
-    told: Mutex<Told>,
+    told: Mutex<SentSoFar>,
     withdrawn: AtomicBool,
 }
 
@@ -71,9 +73,9 @@ pub(crate) enum Wanted {
     AsSession,
 }
 
-/// What was told of a request so far.
+/// The progress reported of a request so far.
 #[derive(Default)]
-struct Told {
+struct SentSoFar {
     progress: Option<f64>,
     finished: bool,
 }
@@ -106,14 +108,14 @@ impl Way {
         self.withdrawn.load(Ordering::Acquire)
     }
 
-    /// The request is answered or taken back: nothing more is told of it.
+    /// The request is answered or taken back: nothing more is reported of it.
     pub(crate) fn finish(&self) {
         lock(&self.told).finished = true;
     }
 }
 
 impl Context {
-    /// A context without a client: nothing it tells is heard, nobody can be asked. For a host's own tests.
+    /// A context without a client: its notifications go nowhere, no one can be asked. For a host's own tests.
     pub fn detached(era: Era, principal: impl Into<Arc<str>>) -> Self {
         let principal = principal.into();
         let outbox: Arc<Outbox> = Arc::default();
@@ -125,18 +127,19 @@ impl Context {
             client: None,
             capabilities: Arc::default(),
             cancelled: CancellationToken::new(),
+            traceparent: None,
             way: Way::new(outbox, session, None, Wanted::Nothing),
         }
     }
 
-    /// Whether the client wants to be told how far the request is.
+    /// Whether the client wants progress notes of the request.
     pub fn wants_progress(&self) -> bool {
         self.way.progress_token.is_some()
     }
 
-    /// Tells how far the request is, if that is wanted. Never blocks: of a client that does not read, the oldest news are dropped.
+    /// Reports progress of the request, if that is wanted. Never blocks: of a client that does not read, the oldest news are dropped.
     ///
-    /// A value that is not above the last one is not told, as the protocol wants it; nor is anything after the answer or the client's
+    /// A value that is not above the last one is not sent, as the protocol requires; nor is anything after the answer or the client's
     /// taking the request back.
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) {
         let Some(token) = &self.way.progress_token else {
@@ -169,7 +172,7 @@ impl Context {
         self.way.outbox.push(Kind::News, text);
     }
 
-    /// Tells something for a log, if the client wants messages of this level. A word that is no level is told as `info`.
+    /// Sends a log message, if the client wants messages of this level. A word that is not a level is sent as `info`.
     pub fn log(&self, level: &str, logger: Option<&str>, data: Value) {
         let level = Level::of(level).unwrap_or(Level::Info);
         let wanted = match self.way.level {

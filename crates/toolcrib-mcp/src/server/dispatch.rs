@@ -3,14 +3,14 @@
 //! # How a transport uses it
 //!
 //! 1. It has a [`Session`]: [`Session::new`] for a pair of pipes or for a single modern request over HTTP, [`Server::begin_session`] /
-//!    [`Server::session`] / [`Server::end_session`] for a legacy client over HTTP. A session of its own making that may hear of changes
+//!    [`Server::session`] / [`Server::end_session`] for a legacy client over HTTP. Its own session making that may hear of changes
 //!    is given to `server.0.sessions.add`.
 //! 2. It has an [`Outbox`] for what goes to the client besides answers: on pipes and on a legacy `GET` stream the session's own, for
 //!    an HTTP `POST` a new one per request.
 //! 3. It reads a message with [`rpc::read`](crate::rpc::read); [`Answer::error`] is what a malformed one gets.
 //! 4. It gives the message to [`Server::dispatch`] and does what the [`Taken`] says. An [`Answering`] is polled until it resolves;
 //!    [`Answering::with_outbox`] makes one stream of its messages and its answer. Dropping it cancels the request, which is what a
-//!    modern HTTP client wants when it goes; a legacy one does not, so there it is polled by a task of its own.
+//!    modern HTTP client wants when it goes; a legacy one does not, so there it is polled by a separate task.
 //! 5. Answers to questions ([`Message::Response`]) and `notifications/cancelled` go the same way: through `dispatch` with the same session.
 //! 6. At the end: [`Session::end`].
 
@@ -23,16 +23,16 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Answer, Answering, Keeps, Work, panicked};
-use super::asker::{legacy_asker, modern_asker, object, refuse_modern};
 use super::context::{Context, Way};
 use super::listen::Listening;
 use super::methods::Task;
 use super::outbox::Outbox;
 use super::params::{Meta, Params, SoundRequest, unfit};
 use super::refusals::not_begun;
+use super::requester::{legacy_asker, modern_asker, object, refuse_modern};
 use super::session::{Agreed, Session};
 use super::{Ask, Reply, Server};
-use crate::protocol::{ClientCapabilities, Implementation, LEGACY, MODERN, VERSIONS};
+use crate::protocol::{ClientCapabilities, Implementation, LEGACY, MODERN, VERSIONS, WITH_BATCHES};
 use crate::rpc::{Id, Message, RpcError, code, read_id};
 
 /// What becomes of a message.
@@ -192,6 +192,7 @@ impl Server {
                     client: asker.client,
                     capabilities: Arc::clone(&asker.capabilities),
                     cancelled: cancelled.clone(),
+                    traceparent: params.meta.as_ref().and_then(Meta::traceparent),
                     way: Arc::clone(&way),
                 };
                 let host = Arc::clone(&self.0.host);
@@ -241,7 +242,10 @@ impl Server {
         let version = VERSIONS
             .into_iter()
             .find(|it| *it == wanted && *it != MODERN)
-            .unwrap_or(LEGACY);
+            .map_or(LEGACY, |it| match it == WITH_BATCHES {
+                true => "2024-11-05",
+                false => it,
+            });
         let agreed = Agreed {
             version,
             client: Some(Arc::new(client)),
@@ -280,7 +284,7 @@ fn notification(session: &Session, method: &str, params: Option<&RawValue>) {
     match method {
         "notifications/initialized" => session.set_ready(),
         "notifications/cancelled" => {
-            // What cannot be read is nobody's request: the protocol wants it ignored.
+            // What cannot be read is no one's request: the protocol wants it ignored.
             let Ok(params) = Params::read(params) else {
                 return;
             };

@@ -146,7 +146,7 @@ mod tests {
 
     use super::*;
 
-    /// A stream in pieces of its own choice.
+    /// A stream in arbitrary pieces.
     struct Endless(usize);
 
     impl AsyncRead for Endless {

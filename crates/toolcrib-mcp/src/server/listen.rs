@@ -81,7 +81,7 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
-    /// Opens a subscription: what is honoured is acknowledged before anything else is told.
+    /// Opens a subscription: the accepted parts are acknowledged before anything else is sent.
     pub(crate) fn open(
         server: &Server,
         id: &Id,
@@ -185,9 +185,9 @@ fn start_of(change: &Change) -> Vec<u8> {
 }
 
 impl Server {
-    /// Tells every client that wants to know: legacy sessions, and modern subscriptions. Never blocks.
+    /// Notifies every client that wants to know: legacy sessions, and modern subscriptions. Never blocks.
     ///
-    /// A change that the host's [`Capabilities`] do not announce is told to nobody.
+    /// A change that the host's [`Capabilities`] do not announce is sent to no one.
     pub fn changed(&self, change: Change) {
         let capabilities = self.0.description.capabilities;
         let announced = match &change {

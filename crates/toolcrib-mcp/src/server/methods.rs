@@ -1,14 +1,14 @@
 //! What each method asks of the host, in the eras that have it: [`Task`].
 
 use super::answer::Keeps;
-use super::asker::{Asker, level_of};
 use super::params::Params;
 use super::refusals::unknown;
+use super::requester::{Asker, level_of};
 use super::session::Session;
 use super::{Ask, Server};
 use crate::rpc::RpcError;
 
-/// What a method needs from whoever answers it.
+/// The requirements of a method.
 pub(crate) enum Task {
     /// The host answers.
     Host(Ask, Keeps),

@@ -4,7 +4,6 @@
 //! client's era does not know, and nothing that the host did not declare is answered as if it were there.
 
 mod answer;
-mod asker;
 mod context;
 mod dispatch;
 mod http;
@@ -17,6 +16,7 @@ mod output;
 mod params;
 mod parked;
 mod refusals;
+mod requester;
 mod session;
 mod stdio;
 mod texts;
@@ -150,7 +150,7 @@ pub enum Reply {
     /// The request is done.
     Complete {
         /// The result, a JSON object, written already: no whitespace before it, and none before `_meta`. It has no `resultType`, `ttlMs`, `cacheScope` and no
-        /// `serverInfo`: those are added for the eras that have them. A `_meta` of its own is its first member, written `{"_meta":{…`.
+        /// `serverInfo`: those are added for the eras that have them. Its own `_meta` is its first member, written `{"_meta":{…`.
         body: Bytes,
         /// How long a list or a resource stays true; only for requests that have that.
         caching: Option<Caching>,
@@ -185,7 +185,7 @@ impl Reply {
             })
     }
 
-    /// The same, true for a while.
+    /// Marks the reply as valid for a while.
     #[must_use]
     pub fn cached(self, caching: Caching) -> Self {
         match self {
@@ -227,7 +227,7 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// Not true for long, and for nobody else.
+    /// Not true for long, and for no one else.
     pub(crate) const NONE: Caching = Caching {
         ttl_ms: 0,
         scope: CacheScope::Private,
@@ -243,13 +243,13 @@ pub enum CacheScope {
     Private,
 }
 
-/// What is served.
+/// The host that is served.
 pub trait Host: Send + Sync + 'static {
     /// What it is and can do. Read once.
     fn description(&self) -> Description;
 
     /// Answers a request that its [`Description`] allows. Dropped when the request is cancelled on a transport that says so by going away;
-    /// otherwise `context.cancelled()` tells.
+    /// otherwise `context.cancelled()` reports it.
     fn answer(
         self: Arc<Self>,
         ask: Ask,

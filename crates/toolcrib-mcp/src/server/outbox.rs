@@ -1,8 +1,8 @@
 //! What waits to be sent to a client besides answers: [`Outbox`].
 //!
-//! Filled by whoever has news (never blocking), emptied by the one transport that owns the stream. The invariant: a client that does not
-//! read costs a bounded amount of memory. Progress and log messages beyond [`MAX_NEWS`] push out the oldest of them; a change that
-//! still waits is not told twice; questions are bounded by how many may be open in a session.
+//! Filled by any thread that has news (never blocking), emptied by the one transport that owns the stream. The invariant: a client that does not
+//! read costs a bounded amount of memory. Progress and log messages beyond [`MAX_NEWS`] push out the oldest of them; a change that still
+//! waits is not sent twice; questions are bounded by how many may be open in a session.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -115,7 +115,7 @@ impl Outbox {
         }
     }
 
-    /// Who is woken when a message comes.
+    /// Woken when a message comes.
     pub(crate) fn register(&self, context: &Context<'_>) {
         self.reader.register(context.waker());
     }

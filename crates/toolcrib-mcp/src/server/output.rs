@@ -32,7 +32,7 @@ impl Output {
         self.waiting() == 0 && !self.unflushed
     }
 
-    /// Adds an answer, after all that was told before it.
+    /// Adds an answer, after all earlier messages.
     pub(crate) fn answer(&mut self, server: &Server, outbox: &Outbox, answer: &Answer) {
         while let Some(text) = outbox.take() {
             self.line(&text);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::protocol::Input;
 use crate::rpc::{Id, RpcError, present, read_id, read_text};
 
-/// Members that any method has. All of them raw: nothing is built that nobody asks for.
+/// Members that any method has. All of them raw: nothing is built that no one asks for.
 #[derive(Deserialize, Default)]
 pub(crate) struct Params<'a> {
     #[serde(rename = "_meta", borrow, default, deserialize_with = "object_or_null")]
@@ -86,6 +87,8 @@ pub(crate) struct Meta<'a> {
         deserialize_with = "present"
     )]
     progress: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    traceparent: Option<&'a RawValue>,
 }
 
 /// A request whose every part is as it should be, read in one pass.
@@ -295,6 +298,13 @@ impl<'a> Meta<'a> {
         self.level
             .map(|raw| text(crate::protocol::meta::LOG_LEVEL, raw))
             .transpose()
+    }
+
+    /// The span that the request is part of. Anything but a text is ignored.
+    pub(crate) fn traceparent(&self) -> Option<Arc<str>> {
+        self.traceparent
+            .and_then(read_text)
+            .map(|text| Arc::from(&*text))
     }
 
     /// What news of the request are marked with, as JSON.

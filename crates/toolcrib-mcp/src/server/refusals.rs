@@ -13,7 +13,7 @@ pub(crate) fn unsupported(requested: &str) -> RpcError {
         .with_data(json!({"supported": VERSIONS, "requested": shortened(requested)}))
 }
 
-/// More of something at once than a client may have, by what it is and what helps. The protocol has no code of its own for that.
+/// More of something at once than a client may have, by what it is and what helps. The protocol has no special code for that.
 pub(crate) fn too_many(what: impl Into<String>) -> RpcError {
     RpcError::new(code::INTERNAL_ERROR, what)
 }
@@ -27,7 +27,7 @@ pub(crate) fn not_begun() -> RpcError {
     ))
 }
 
-/// A method that nobody knows.
+/// A method that no one knows.
 pub(crate) fn unknown(method: &str, era: Era) -> RpcError {
     RpcError::new(
         code::METHOD_NOT_FOUND,

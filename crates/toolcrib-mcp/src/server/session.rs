@@ -34,7 +34,7 @@ pub(crate) struct Agreed {
 
 /// One conversation with one client.
 pub(crate) struct Session {
-    /// Who talks.
+    /// The client.
     pub(crate) principal: Arc<str>,
     /// What belongs to no request: changes, messages of the log. On pipes everything goes here.
     pub(crate) outbox: Arc<Outbox>,
@@ -75,7 +75,7 @@ struct Seen {
 }
 
 impl Session {
-    /// A session nobody else knows of.
+    /// A session no one else knows of.
     pub(crate) fn new(principal: Arc<str>, outbox: Arc<Outbox>) -> Arc<Self> {
         Arc::new(Session {
             principal,
@@ -182,7 +182,7 @@ impl Session {
         }
     }
 
-    /// The client takes a request back: it gets no answer. Unknown ids are nobody's business.
+    /// The client takes a request back: it gets no answer. Unknown ids are ignored.
     pub(crate) fn withdraw(&self, id: &Id) {
         if let Some(running) = lock(&self.running).remove(id) {
             running.way.withdraw();
@@ -218,12 +218,12 @@ impl Session {
         })
     }
 
-    /// The client answers a question. Answers that nobody waits for are ignored.
+    /// The client answers a question. Answers that no one waits for are ignored.
     pub(crate) fn answered(&self, id: &Id, result: Result<Value, RpcError>) {
         let Id::Number(number) = id else { return };
         let sender = lock(&self.questions).open.remove(number);
         if let Some(sender) = sender {
-            // Whoever asked may be gone.
+            // The asker may be gone.
             let _ = sender.send(result);
         }
     }
@@ -256,7 +256,7 @@ impl Session {
         remembered(&mut lock(&self.seen).capabilities, text)
     }
 
-    /// Who a modern client is, read once as long as it says the same.
+    /// The identity of a modern client, read once for as long as it sends the same.
     pub(crate) fn client(&self, text: &str) -> Result<Arc<Implementation>, serde_json::Error> {
         remembered(&mut lock(&self.seen).client, text)
     }
@@ -276,7 +276,7 @@ fn remembered<T: serde::de::DeserializeOwned>(
     Ok(value)
 }
 
-/// A question that waits for the client. Dropping it unanswered tells the client that it is off.
+/// A question that waits for the client. Dropping it unanswered notifies the client that it is withdrawn.
 pub(crate) struct Question<'a> {
     session: &'a Session,
     /// Where it was asked.
@@ -332,7 +332,7 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Whoever is here hears of changes as long as it lives.
+    /// An entry receives changes as long as it lives.
     pub(crate) fn add(&self, session: &Arc<Session>) {
         let mut hearing = lock(&self.hearing);
         hearing.retain(|it| it.strong_count() > 0);

@@ -29,7 +29,7 @@ use crate::rpc::{RpcError, code};
 /// How a pair of pipes is served.
 #[derive(Debug, Clone)]
 pub struct StdioOptions {
-    /// Who is at the other end; see [`Context::principal`](super::Context::principal).
+    /// The principal at the other end; see [`Context::principal`](super::Context::principal).
     pub principal: Arc<str>,
     /// The longest line. A longer one is answered with an error and skipped, without being held.
     pub max_line: usize,
@@ -90,7 +90,7 @@ impl Server {
         })
         .await;
         pipes.session.end();
-        // What runs has heard that it is cancelled. It may put its things in order, but nobody waits for it for long.
+        // What runs has heard that it is cancelled. It may put its things in order, but no one waits for it for long.
         if !pipes.running.is_empty() {
             let _ = tokio::time::timeout(GRACE, poll_fn(|task| pipes.abandon(task))).await;
         }
@@ -106,7 +106,7 @@ impl Server {
 const GRACE: Duration = Duration::from_secs(2);
 /// Bytes that wait to be read by the client beyond which no more requests are begun.
 const MAX_UNREAD: usize = 4 * 1024 * 1024;
-/// The same, beyond which nothing is read: what is answered at once adds to them.
+/// Unread bytes beyond which nothing is read: immediate answers add to them.
 const MAX_UNREAD_AT_ALL: usize = 2 * MAX_UNREAD;
 
 /// One client on two pipes.
@@ -177,7 +177,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
             Poll::Ready(Ok(0)) => {
                 self.take_line_at_end(task);
                 self.ended = true;
-                // Nobody can answer us or take anything back any more; what runs is answered.
+                // No one can answer us or take anything back any more; what runs is answered.
                 self.session.close_questions();
                 self.session.listening.cancel();
                 Ok(true)
@@ -270,7 +270,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Pipes<R, W> {
         moved
     }
 
-    /// Lets what runs come to its end, for nobody.
+    /// Lets what runs come to its end, for no one.
     fn abandon(&mut self, task: &mut Task<'_>) -> Poll<()> {
         loop {
             match Pin::new(&mut self.running).poll_next(task) {

@@ -1,4 +1,4 @@
-//! What is written once for a server and sent many times: [`Texts`].
+//! Texts that are written once for a server and sent many times: [`Texts`].
 
 use bytes::Bytes;
 use serde::Serialize;

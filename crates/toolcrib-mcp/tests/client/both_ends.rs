@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::io::{duplex, split};
 use tokio::sync::mpsc;
 use toolcrib_mcp::client::{
-    Asked, Called, Client, ClientError, ClientOptions, Exchange, ExchangeError, ExchangeResponse,
-    Told, ToolCall,
+    Called, Client, ClientError, ClientOptions, Exchange, ExchangeError, ExchangeResponse,
+    ServerNotice, ServerRequests, ToolCall,
 };
 use toolcrib_mcp::protocol::{Elicitation, Era, Implementation, Input, InputRequest, LEGACY};
 use toolcrib_mcp::rpc::{RpcError, code};
@@ -155,7 +155,7 @@ impl Exchange for Endpoint {
 
 struct Yes;
 
-impl Asked for Yes {
+impl ServerRequests for Yes {
     fn asked(&self, _: String, _: Value, _: Option<u64>) -> BoxFuture<'_, Result<Value, RpcError>> {
         Box::pin(async { Ok(json!({ "action": "accept" })) })
     }
@@ -165,7 +165,7 @@ struct Pair {
     client: Client,
     server: Server,
     stage: Arc<Stage>,
-    told: mpsc::Receiver<Told>,
+    told: mpsc::Receiver<ServerNotice>,
     what: String,
 }
 
@@ -176,7 +176,7 @@ async fn pairs() -> Vec<Pair> {
         None,
         Some(Era::Modern),
         Some(Era::Legacy(LEGACY)),
-        Some(Era::Legacy("2025-03-26")),
+        Some(Era::Legacy("2024-11-05")),
     ] {
         for over_http in [false, true] {
             let stage = Arc::new(Stage::default());
@@ -337,7 +337,7 @@ async fn changes_are_told() {
             pair.server.changed(Change::Tools);
             let soon = tokio::time::timeout(Duration::from_millis(10), pair.told.recv());
             if let Ok(told) = soon.await {
-                assert_eq!(told, Some(Told::ToolsChanged), "{}", pair.what);
+                assert_eq!(told, Some(ServerNotice::ToolsChanged), "{}", pair.what);
                 break;
             }
             assert!(tokio::time::Instant::now() < deadline, "{}", pair.what);

@@ -9,7 +9,9 @@ use tokio::io::{
 };
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use toolcrib_mcp::client::{CallOptions, Client, ClientError, ClientOptions, Told, ToolCall};
+use toolcrib_mcp::client::{
+    CallOptions, Client, ClientError, ClientOptions, ServerNotice, ToolCall,
+};
 use toolcrib_mcp::protocol::{Era, Implementation, LEGACY};
 
 /// What the test plays.
@@ -111,7 +113,7 @@ pub(crate) fn legacy() -> ClientOptions {
 /// A client that is beginning, and its server.
 pub(crate) struct Begun {
     pub(crate) server: Server,
-    pub(crate) told: mpsc::Receiver<Told>,
+    pub(crate) told: mpsc::Receiver<ServerNotice>,
     pub(crate) client: tokio::task::JoinHandle<Result<Client, ClientError>>,
 }
 
@@ -132,7 +134,9 @@ pub(crate) fn begin(options: ClientOptions) -> Begun {
 }
 
 /// A client that talks to a modern server with these capabilities.
-pub(crate) async fn modern_with(capabilities: Value) -> (Client, Server, mpsc::Receiver<Told>) {
+pub(crate) async fn modern_with(
+    capabilities: Value,
+) -> (Client, Server, mpsc::Receiver<ServerNotice>) {
     let mut begun = begin(options());
     begun.server.discovered(capabilities).await;
     let client = begun.client.await.expect("no panic").expect("a client");
@@ -140,7 +144,9 @@ pub(crate) async fn modern_with(capabilities: Value) -> (Client, Server, mpsc::R
 }
 
 /// A client that talks to a legacy server.
-pub(crate) async fn legacy_with(options: ClientOptions) -> (Client, Server, mpsc::Receiver<Told>) {
+pub(crate) async fn legacy_with(
+    options: ClientOptions,
+) -> (Client, Server, mpsc::Receiver<ServerNotice>) {
     let mut begun = begin(options);
     begun.server.initialized(json!({ "tools": {} })).await;
     let client = begun.client.await.expect("no panic").expect("a client");

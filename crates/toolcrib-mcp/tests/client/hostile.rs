@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
-use toolcrib_mcp::client::{Client, ClientError, ClientOptions, Told};
+use toolcrib_mcp::client::{Client, ClientError, ClientOptions, ServerNotice};
 
 use crate::fake::{
     self, begin, call, calling, legacy, legacy_with, modern_with, options, patient, text,
@@ -182,7 +182,9 @@ async fn a_message_that_never_ends_closes_the_connection() {
         tokio::spawn(async move { while server.writer.write_all(&[b'x'; 4096]).await.is_ok() {} });
     let error = called.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("10000 bytes"), "{error}");
-    assert!(matches!(told.recv().await, Some(Told::Closed(why)) if why.contains("10000 bytes")));
+    assert!(
+        matches!(told.recv().await, Some(ServerNotice::Closed(why)) if why.contains("10000 bytes"))
+    );
     drop(client);
     flood.await.unwrap();
 }
@@ -212,7 +214,9 @@ async fn noise_is_ignored_until_it_is_too_much() {
         server.say_text("tick").await;
     }
     assert!(matches!(called.await.unwrap(), Err(ClientError::Gone(_))));
-    assert!(matches!(told.recv().await, Some(Told::Closed(why)) if why.contains("not MCP")));
+    assert!(
+        matches!(told.recv().await, Some(ServerNotice::Closed(why)) if why.contains("not MCP"))
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -359,4 +363,74 @@ async fn a_dead_server_ends_the_beginning() {
         begun.client.await.unwrap(),
         Err(ClientError::Gone(_))
     ));
+}
+
+/// Lists of one value each: four bytes of text are 400 of memory.
+fn heavy(lists: usize) -> String {
+    format!("[{}]", vec!["[1]"; lists].join(","))
+}
+
+#[tokio::test]
+async fn an_answer_whose_values_take_too_much_memory_is_an_error_at_once() {
+    let (client, mut server, _told) = legacy_with(legacy()).await;
+    for answer in [
+        format!(
+            r#""result":{{"content":[],"structuredContent":{{"x":{}}}}}"#,
+            heavy(200_000)
+        ),
+        format!(
+            r#""error":{{"code":1,"message":"no","data":{}}}"#,
+            heavy(200_000)
+        ),
+    ] {
+        let calling = calling(&client, call("a"), patient());
+        let request = server.expect("tools/call").await;
+        let id = &request["id"];
+        server
+            .say_text(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#))
+            .await;
+        let error = calling.await.unwrap().unwrap_err();
+        assert!(
+            error.to_string().contains("more than 64 MB of memory"),
+            "{error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_definition_that_takes_too_much_memory_is_left_out_alone() {
+    let (client, mut server, _told) = legacy_with(legacy()).await;
+    let asked = {
+        let client = client.clone();
+        tokio::spawn(async move { client.list_tools().await })
+    };
+    let request = server.expect("tools/list").await;
+    let id = &request["id"];
+    let heavy = heavy(50_000);
+    server
+        .say_text(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"tools":[{{"name":"heavy","inputSchema":{{"type":"object","default":{heavy}}}}},{}]}}}}"#,
+            tool("light")
+        ))
+        .await;
+    let listing = asked.await.unwrap().unwrap();
+    let names: Vec<_> = listing.tools.iter().map(|tool| &tool.name).collect();
+    assert_eq!(names, ["light"]);
+    let (name, why) = &listing.rejected[0];
+    assert_eq!(name, "heavy");
+    assert!(why.contains("8 MB of memory"), "{why}");
+}
+
+#[tokio::test]
+async fn a_question_that_takes_too_much_memory_is_refused() {
+    let (_client, mut server, _told) = legacy_with(legacy()).await;
+    server
+        .say_text(&format!(
+            r#"{{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{{"message":"x","requestedSchema":{{"type":"object","x":{}}}}}}}"#,
+            heavy(10_000)
+        ))
+        .await;
+    let refused = server.next().await.unwrap();
+    assert_eq!(refused["id"], "q");
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
 }

@@ -8,7 +8,9 @@ use http::Method;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use toolcrib_mcp::client::{Asked, ClientError, ExchangeError, ListedTool, Told, ToolCall};
+use toolcrib_mcp::client::{
+    ClientError, ExchangeError, ListedTool, ServerNotice, ServerRequests, ToolCall,
+};
 use toolcrib_mcp::protocol::{Elicitation, Era, LEGACY, MODERN};
 use toolcrib_mcp::rpc::{RpcError, code};
 
@@ -252,7 +254,7 @@ async fn a_session_that_is_gone_is_begun_anew_once() {
     }
     assert!(first.await.unwrap().is_ok());
     assert!(second.await.unwrap().is_ok());
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
 
     let called = calling(&client, call("c"), patient());
     server.expect("tools/call").await.respond(404, &[], "");
@@ -344,7 +346,7 @@ async fn a_stream_that_never_answers_is_given_up() {
 
 struct WhoAsked(mpsc::UnboundedSender<Option<u64>>);
 
-impl Asked for WhoAsked {
+impl ServerRequests for WhoAsked {
     fn asked(
         &self,
         _: String,
@@ -390,7 +392,7 @@ async fn a_question_is_known_by_the_call_whose_stream_it_came_on() {
     assert_eq!(asked.recv().await, Some(None));
     let mut told = begun.told;
     besides.event(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
     let closing = {
         let client = client.clone();
         tokio::spawn(async move { client.close().await })
@@ -419,12 +421,12 @@ async fn a_modern_server_is_listened_to_and_what_was_missed_counts_as_a_change()
     let events = got.events();
     events.event(&acknowledged(&id));
     events.event(&json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" }));
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
     events.breaks();
     let got = server.expect("subscriptions/listen").await;
     let id = got.body["id"].clone();
     let events = got.events();
     assert!(told.try_recv().is_err());
     events.event(&acknowledged(&id));
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
 }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use toolcrib_mcp::client::{
-    Asked, CallOptions, Called, ClientError, ClientOptions, Progress, Told, ToolCall,
+    CallOptions, Called, ClientError, ClientOptions, Progress, ServerNotice, ServerRequests,
+    ToolCall,
 };
 use toolcrib_mcp::protocol::{Elicitation, Era, Input, LEGACY, MODERN, meta};
 use toolcrib_mcp::rpc::{RpcError, code};
@@ -128,7 +129,10 @@ async fn a_server_that_dies_of_discovery_is_told_apart() {
         "{:?}",
         result.err()
     );
-    assert!(matches!(begun.told.recv().await, Some(Told::Closed(_))));
+    assert!(matches!(
+        begun.told.recv().await,
+        Some(ServerNotice::Closed(_))
+    ));
 }
 
 #[tokio::test]
@@ -249,7 +253,7 @@ async fn a_silent_call_ends_at_its_idle_time_and_a_chatty_one_at_its_whole_time(
     assert!(matches!(error, ClientError::TimedOut(time) if time == Duration::from_secs(5)));
     let asked = server.expect("tools/call").await;
     server.expect("notifications/cancelled").await;
-    // The late answer is nobody's.
+    // The late answer is no one's.
     server.answer(&asked, text("late")).await;
 
     let called = calling(&client, call("chatty"), patient());
@@ -358,7 +362,7 @@ async fn results_of_the_wrong_shape_are_errors_of_the_protocol() {
 /// Says yes to everything and keeps what it was asked.
 struct Yes(mpsc::UnboundedSender<(String, Value, Option<u64>)>);
 
-impl Asked for Yes {
+impl ServerRequests for Yes {
     fn asked(
         &self,
         method: String,
@@ -455,9 +459,9 @@ async fn changes_are_told_in_both_eras() {
     let changed = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     let (_client, mut server, mut told) = legacy_with(legacy()).await;
     server.say(changed.clone()).await;
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
     server.say(json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": { "a": 1 } } })).await;
-    let log = Told::Log {
+    let log = ServerNotice::Log {
         level: "info".to_owned(),
         data: json!({ "a": 1 }),
     };
@@ -472,7 +476,7 @@ async fn changes_are_told_in_both_eras() {
     );
     assert_eq!(asked["params"]["_meta"][meta::PROTOCOL_VERSION], MODERN);
     server.say(changed).await;
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
 }
 
 #[tokio::test]
@@ -489,14 +493,14 @@ async fn a_change_that_found_no_room_is_told_later() {
     server.answer(&asked, text("hi")).await;
     called.await.unwrap().unwrap();
     let mut seen = 0;
-    while let Ok(Told::Log { .. }) = told.try_recv() {
+    while let Ok(ServerNotice::Log { .. }) = told.try_recv() {
         seen += 1;
     }
     assert_eq!(seen, 16);
     server
         .say(json!({ "jsonrpc": "2.0", "method": "notifications/nothing" }))
         .await;
-    assert_eq!(told.recv().await, Some(Told::ToolsChanged));
+    assert_eq!(told.recv().await, Some(ServerNotice::ToolsChanged));
 }
 
 #[tokio::test]
@@ -531,7 +535,7 @@ async fn a_server_that_dies_ends_its_calls_and_is_told() {
     server.expect("tools/call").await;
     server.writer.shutdown().await.unwrap();
     assert!(matches!(called.await.unwrap(), Err(ClientError::Gone(_))));
-    assert!(matches!(told.recv().await, Some(Told::Closed(_))));
+    assert!(matches!(told.recv().await, Some(ServerNotice::Closed(_))));
     assert!(matches!(
         client.list_tools().await,
         Err(ClientError::Gone(_))

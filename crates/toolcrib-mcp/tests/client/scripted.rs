@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_mcp::client::{
-    Client, ClientError, ClientOptions, Exchange, ExchangeError, ExchangeResponse, Told,
+    Client, ClientError, ClientOptions, Exchange, ExchangeError, ExchangeResponse, ServerNotice,
 };
 
 use crate::fake::discovery;
@@ -32,7 +32,7 @@ impl Exchange for Script {
         Box::pin(async move {
             replied
                 .await
-                .unwrap_or_else(|_| Err(ExchangeError::Failed("nobody is there".to_owned())))
+                .unwrap_or_else(|_| Err(ExchangeError::Failed("no one is there".to_owned())))
         })
     }
 }
@@ -177,7 +177,7 @@ impl Server {
         told.accept();
     }
 
-    /// The stream of what is told besides, which this server does not have.
+    /// The notification stream, which this server does not have.
     pub(crate) async fn no_stream(&mut self) {
         let got = self.next().await;
         assert_eq!(got.method, Method::GET);
@@ -187,7 +187,7 @@ impl Server {
 
 pub(crate) struct Begun {
     pub(crate) server: Server,
-    pub(crate) told: mpsc::Receiver<Told>,
+    pub(crate) told: mpsc::Receiver<ServerNotice>,
     pub(crate) client: tokio::task::JoinHandle<Result<Client, ClientError>>,
 }
 
@@ -204,7 +204,9 @@ pub(crate) fn begin(options: ClientOptions) -> Begun {
 }
 
 /// A client that talks to a modern server with these capabilities.
-pub(crate) async fn modern_with(capabilities: Value) -> (Client, Server, mpsc::Receiver<Told>) {
+pub(crate) async fn modern_with(
+    capabilities: Value,
+) -> (Client, Server, mpsc::Receiver<ServerNotice>) {
     let mut begun = begin(crate::fake::options());
     let asked = begun.server.expect("server/discover").await;
     assert_eq!(asked.header("mcp-protocol-version"), Some("2026-07-28"));
@@ -215,7 +217,9 @@ pub(crate) async fn modern_with(capabilities: Value) -> (Client, Server, mpsc::R
 }
 
 /// A client that talks to a legacy server with a session.
-pub(crate) async fn legacy_with(options: ClientOptions) -> (Client, Server, mpsc::Receiver<Told>) {
+pub(crate) async fn legacy_with(
+    options: ClientOptions,
+) -> (Client, Server, mpsc::Receiver<ServerNotice>) {
     let mut begun = begin(options);
     begun.server.initialized("s-1").await;
     begun.server.no_stream().await;

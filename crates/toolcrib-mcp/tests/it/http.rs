@@ -391,7 +391,7 @@ async fn exchanges_are_as_written_down() {
             modern("initialize", json!({})).to_string(),
         ),
         (
-            "a version that nobody speaks",
+            "a version that no one speaks",
             Method::POST,
             vec![("mcp-protocol-version", "1999-12-31")],
             r#"{"jsonrpc":"2.0","id":6,"method":"tools/list"}"#.to_owned(),

@@ -119,7 +119,7 @@ async fn a_client_is_asked_on_the_stream_of_its_request_and_answers_with_a_post(
     let question = events.message().await.unwrap().1;
     assert_eq!(question["method"], "elicitation/create");
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": "accept", "content": {}}});
-    // Somebody else's answer is nobody's.
+    // Someone else's answer is no one's.
     let message = answer.to_string();
     let got = stage
         .send_as(

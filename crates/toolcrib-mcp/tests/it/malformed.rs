@@ -1,4 +1,4 @@
-//! What is no message, or no request: an error each, and the connection stays usable (MCP-009, MCP-010).
+//! Input that is not a message or not a request: an error each, and the connection stays usable (MCP-009, MCP-010).
 
 use serde_json::json;
 

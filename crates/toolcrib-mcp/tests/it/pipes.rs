@@ -76,7 +76,7 @@ async fn a_client_that_does_not_read_is_not_read_from() {
     let echo = |id| format!("{}\n", call(id, "echo", json!({"text": text})));
     let sent = sent_until_it_stands(echo, 200).await;
     assert!((5..100).contains(&sent), "{sent} of 100 kB each");
-    // What is answered at once is not parked.
+    // A request that is answered at once is not parked.
     let long = "x".repeat(300_000);
     let ping = |_| {
         format!(

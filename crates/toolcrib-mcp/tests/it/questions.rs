@@ -11,7 +11,7 @@ async fn a_client_that_offers_it_is_asked_and_its_answer_counts() {
     let question = client.next().await;
     assert_eq!(question["method"], "elicitation/create");
     assert_eq!(question["params"]["message"], "sure?");
-    // Answers to nothing, and of another type of id, are nobody's.
+    // Answers to nothing, and with another type of id, are ignored.
     client
         .send(json!({"jsonrpc": "2.0", "id": 9999, "result": {"action": "accept"}}))
         .await;

@@ -1,6 +1,6 @@
 //! Golden files: whole conversations as they are on the wire, in `tests/golden`.
 //!
-//! Lines that begin with `> ` go to the server; each is followed by what it answers. `UPDATE_GOLDEN=1` writes the answers anew.
+//! Lines that begin with `> ` go to the server; each is followed by what it answers. `UPDATE_GOLDEN=1` rewrites the answers.
 
 use std::fmt::Write as _;
 use std::path::Path;

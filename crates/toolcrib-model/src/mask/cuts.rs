@@ -43,7 +43,7 @@ impl Cuts {
         let marks = marks(text);
         let ended = self.ended_after(bytes, &marks);
         let mut out = String::new();
-        // What is in `out`, as it is or masked.
+        // The contents of `out`, as they are or masked.
         let mut done = 0;
         let mut changed = false;
         for (mark, gone) in marks.iter().zip(ended) {
@@ -76,7 +76,7 @@ impl Cuts {
     fn ended_after(&self, text: &[u8], marks: &[Mark]) -> Vec<usize> {
         let mut ended = vec![0; marks.len()];
         let (mut state, mut at) = (ROOT, text.len());
-        // Their ends ascend: a mark that starts later ends later, or inside of the one before, where nobody asks.
+        // Their ends ascend: a mark that starts later ends later, or inside of the one before, where no one asks.
         for (mark, ended) in marks.iter().zip(&mut ended).rev() {
             while at > mark.end {
                 at -= 1;

@@ -53,7 +53,7 @@ fn base64_forms(value: &[u8]) -> Vec<String> {
         let mut bytes = vec![0; offset];
         bytes.extend(value);
         let whole = STANDARD_NO_PAD.encode(&bytes);
-        // The first characters carry bits of what stands before, the last one may carry bits of what follows.
+        // The first characters carry bits of what is before, the last one may carry bits of what follows.
         let own = (offset * 8).div_ceil(6)..bytes.len() * 8 / 6;
         forms.push(whole[own.clone()].to_owned());
         // At the end of a text nothing follows.
@@ -76,7 +76,7 @@ fn base64_forms(value: &[u8]) -> Vec<String> {
     forms
 }
 
-/// The lines of a value of many: whoever prints it may indent them or end them otherwise.
+/// The lines of a value of many: programs may indent them or end them otherwise.
 fn lines(value: &str) -> Vec<String> {
     if !value.contains('\n') {
         return Vec::new();
@@ -91,10 +91,10 @@ fn lines(value: &str) -> Vec<String> {
 }
 
 /// Which bytes are left as they are, besides letters and digits.
-type Kept = &'static [u8];
+type UnescapedBytes = &'static [u8];
 
-const UNRESERVED: Kept = b"-._~";
-const PERCENT_SETS: &[Kept] = &[
+const UNRESERVED: UnescapedBytes = b"-._~";
+const PERCENT_SETS: &[UnescapedBytes] = &[
     UNRESERVED,
     // Nothing but letters and digits.
     b"",

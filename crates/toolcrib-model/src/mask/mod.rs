@@ -19,7 +19,7 @@ use cuts::Cuts;
 pub use forms::MIN_BYTES;
 use forms::forms;
 
-/// What stands in the place of a secret.
+/// The replacement for a secret.
 pub const REDACTED: &str = "[REDACTED]";
 
 /// Where the secrets are that calls must not show.
@@ -280,7 +280,7 @@ impl Inner {
             .is_some_and(|form| form.as_bytes().starts_with(start))
     }
 
-    /// Where the beginning of a form starts with which a text ends; its length where there is none that tells something.
+    /// Where the beginning of a form starts with which a text ends; its length where there is no useful one.
     fn begun_before(&self, text: &[u8]) -> usize {
         let first = text.len().saturating_sub(self.longest);
         let last = text.len().saturating_sub(MIN_BYTES - 1);

@@ -3,7 +3,7 @@
 use super::{Masker, REDACTED};
 
 /// Masks a text that comes in pieces. What it shows, put together, is the mask of the whole text; what may be the beginning of a
-/// secret, and no more, is held back until the next piece tells.
+/// secret, and no more, is held back until the next piece decides.
 #[derive(Debug)]
 pub struct MaskStream {
     masker: Masker,

@@ -40,7 +40,7 @@ struct Parts<'a> {
     known: HashMap<*const Value, usize>,
 }
 
-/// How deep a value checked by this schema may be nested; `None` for no limit of its own.
+/// How deep a value checked by this schema may be nested; `None` for no special limit.
 pub(super) fn limit(schema: &Value) -> Option<usize> {
     let mut parts = Parts {
         root: schema,
@@ -90,9 +90,7 @@ impl<'a> Parts<'a> {
         for (keyword, value) in keywords {
             match (keyword.as_str(), value) {
                 ("$ref", Value::String(target)) => {
-                    let target = target
-                        .strip_prefix('#')
-                        .and_then(|pointer| self.root.pointer(pointer));
+                    let target = super::reference::target(self.root, target);
                     part.in_place.extend(target.map(|target| self.add(target)));
                 }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => {

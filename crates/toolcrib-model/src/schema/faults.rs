@@ -1,4 +1,4 @@
-//! What is wrong with a value, every fault with its JSON pointer, in words a model can act on.
+//! Faults of a value, each with its JSON pointer, in words a model can act on.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind as Kind};
 use jsonschema::{ValidationError, Validator};
@@ -17,7 +17,7 @@ pub struct Fault {
     pub message: String,
 }
 
-/// More than these help nobody.
+/// More than these help no one.
 pub(super) const MAX_FAULTS: usize = 50;
 /// Looking for near names is dear.
 const MAX_SUGGESTIONS: usize = 10;
@@ -65,6 +65,14 @@ pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<F
     }
     faults.truncate(MAX_FAULTS);
     faults
+}
+
+/// The message for a text at which an engine gave up.
+const UNDECIDED: &str = "could not be matched with its pattern within bounds";
+
+/// Whether an engine gave up, so that nothing is known.
+pub(super) fn is_undecided(fault: &Fault) -> bool {
+    fault.message == UNDECIDED
 }
 
 /// Whether an error for every part of a value, each with its pointer, stays within bounds.
@@ -176,6 +184,7 @@ pub(super) fn in_words(error: &ValidationError<'_>) -> String {
         Kind::Pattern { pattern } => {
             format!("must match the pattern `{}`", text::shorten(pattern, 200))
         }
+        Kind::BacktrackLimitExceeded { .. } => UNDECIDED.to_owned(),
         Kind::Format { format } => format!("must be a valid {}", text::shorten(format, 64)),
         Kind::UniqueItems => "must not have the same item twice".to_owned(),
         Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
@@ -301,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_run_in_linear_time_and_look_around_is_refused() {
+    fn patterns_run_in_linear_time_and_authors_are_refused_look_around() {
         let schema = json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "^(a+)+$"}}});
         let hostile = format!("{}!", "a".repeat(50_000));
         assert_eq!(faults(schema, json!({"a": hostile})).len(), 1);

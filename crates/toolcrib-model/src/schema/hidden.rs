@@ -1,7 +1,7 @@
 //! Hidden characters in schemas, wherever they come from.
 //!
 //! A text that only explains (`title`, `description`) may have some: models get it without them. A name or a value would be
-//! another one without them, and nobody could type it as it is, so that a schema with such a name or value is not accepted.
+//! another one without them, and no one could type it as it is, so that a schema with such a name or value is not accepted.
 
 use std::borrow::Cow;
 
@@ -36,20 +36,20 @@ pub fn in_data(data: &str) -> Option<(usize, char)> {
 pub fn check(schema: &Value) -> Result<(), SchemaError> {
     match find(schema) {
         None => Ok(()),
-        Some(Found { pointer, message }) => Err(SchemaError::one(pointer, message)),
+        Some(HiddenText { pointer, message }) => Err(SchemaError::one(pointer, message)),
     }
 }
 
-struct Found {
+struct HiddenText {
     pointer: String,
     message: String,
 }
 
-impl Found {
+impl HiddenText {
     fn new(what: &str, text: &str, c: char) -> Self {
         let shown = shorten(&visible_line(text), 80);
         let number = u32::from(c);
-        Found {
+        HiddenText {
             pointer: String::new(),
             message: format!("the {what} `{shown}` has a hidden character, U+{number:04X}"),
         }
@@ -62,15 +62,15 @@ impl Found {
     }
 }
 
-fn find(schema: &Value) -> Option<Found> {
+fn find(schema: &Value) -> Option<HiddenText> {
     match schema {
-        Value::String(data) => in_data(data).map(|(_, c)| Found::new("value", data, c)),
+        Value::String(data) => in_data(data).map(|(_, c)| HiddenText::new("value", data, c)),
         Value::Array(items) => items
             .iter()
             .enumerate()
             .find_map(|(index, item)| Some(find(item)?.below(&index.to_string()))),
         Value::Object(fields) => fields.iter().find_map(|(name, value)| match in_name(name) {
-            Some(c) => Some(Found::new("name", name, c)),
+            Some(c) => Some(HiddenText::new("name", name, c)),
             None if explains(name) && value.is_string() => None,
             None => Some(find(value)?.below(name)),
         }),

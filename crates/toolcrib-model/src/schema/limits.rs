@@ -88,7 +88,7 @@ fn measure(schema: &Value) -> Result<(), SchemaError> {
     Ok(())
 }
 
-/// Keywords whose value maps names to schemas: what stands there under `default` is a schema.
+/// Keywords whose value maps names to schemas: what is there under `default` is a schema.
 const NAMED: [&str; 6] = [
     "properties",
     "patternProperties",
@@ -98,7 +98,7 @@ const NAMED: [&str; 6] = [
     "dependencies",
 ];
 
-/// Finds every `$ref` and refuses the kinds that leave the document or whose target cannot be told.
+/// Finds every `$ref` and refuses the kinds that leave the document or whose target cannot be determined.
 /// The depth of the schema was measured before, so recursion is bounded.
 fn collect_references(
     schema: &Value,
@@ -129,7 +129,7 @@ fn collect_references(
                     format!("`{key}` is not supported; use `$ref` to `#/$defs/…`"),
                 ));
             }
-            // Data, not schemas: a `$ref` in an example is no reference.
+            // Data, not schemas: a `$ref` in an example is not a reference.
             ("const" | "enum" | "default" | "examples", _) => {}
             (key, Value::Object(named)) if NAMED.contains(&key) => {
                 for schema in named.values() {
@@ -149,25 +149,16 @@ pub(super) fn refers(schema: &Value) -> bool {
 }
 
 fn local_pointer(reference: &str) -> Result<String, SchemaError> {
-    match reference.strip_prefix('#') {
-        Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
-            // A pointer in a URI fragment is percent-encoded; plain ones need no decoding.
-            if pointer.contains('%') {
-                return Err(SchemaError::one(
-                    "",
-                    "`$ref` with percent-encoding is not supported",
-                ));
-            }
-            Ok(pointer.to_owned())
-        }
-        _ => Err(SchemaError::one(
+    let pointer = super::reference::pointer(reference).map(std::borrow::Cow::into_owned);
+    pointer.ok_or_else(|| {
+        SchemaError::one(
             "",
             format!(
                 "`$ref` to `{}`: a tool's schema may only refer to its own parts, as `#/$defs/…`",
                 crate::text::shorten(reference, 80)
             ),
-        )),
-    }
+        )
+    })
 }
 
 /// How many schemas apply at one place of the instance, following references; errors on cycles.
@@ -342,5 +333,14 @@ mod tests {
         assert!(problem(json!({"$ref": "#/$defs/none"})).contains("not in the schema"));
         assert!(problem(json!({"$dynamicRef": "#x"})).contains("not supported"));
         check(&json!({"properties": {"a": {"const": {"$ref": "http://x"}}}})).unwrap();
+    }
+
+    #[test]
+    fn references_may_be_percent_encoded() {
+        let list = json!({"properties": {"a": {"$ref": "#/$defs/List%3Cint%3E"}}, "$defs": {"List<int>": {"type": "array"}}});
+        check(&list).unwrap();
+        let schema = super::super::Schema::output(list).unwrap();
+        assert_eq!(schema.check_output(&json!({"a": [1]})).unwrap(), []);
+        assert_eq!(schema.check_output(&json!({"a": 1})).unwrap().len(), 1);
     }
 }

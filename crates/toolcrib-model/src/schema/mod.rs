@@ -2,16 +2,20 @@
 //!
 //! A schema comes from outside (a manifest, an upstream server) and is hostile until proven
 //! otherwise: its size, depth and references are bounded when it is made, so that compiling and
-//! validating are bounded too, and `pattern` runs on a linear-time engine. Compiling is lazy (a
-//! thousand tools of which three are called compile three validators).
+//! validating are bounded too, and `pattern` runs on a linear-time engine, or within a number of
+//! steps. Compiling is lazy (a thousand tools of which three are called compile three validators).
 
 mod builder;
 mod depth;
 mod faults;
+mod glance;
 #[doc(hidden)]
 pub mod hidden;
 mod limits;
-mod patterns;
+#[doc(hidden)]
+pub mod patterns;
+#[doc(hidden)]
+pub mod reference;
 mod shape;
 mod typed;
 
@@ -40,6 +44,10 @@ pub struct Schema {
 
 struct Compiled {
     validator: Validator,
+    /// What the patterns ask that need steps, if there are some; the validator knows nothing of them.
+    stepwise: Option<Stepwise>,
+    /// The parameters of which the validator checks the type alone.
+    relaxed: Vec<String>,
     shape: Shape,
     has_secrets: bool,
     /// How deep a value may be nested.
@@ -48,27 +56,87 @@ struct Compiled {
     max_text: u64,
 }
 
+/// A validator that takes steps at patterns, within bounds.
+struct Stepwise {
+    validator: Validator,
+    /// The parameters of which it checks the type alone.
+    relaxed: Vec<String>,
+}
+
 impl Compiled {
     fn new(schema: &Value) -> Result<Self, SchemaError> {
-        let largest = patterns::largest(schema)?;
-        let patterns = PatternOptions::regex()
-            .size_limit(patterns::MAX_SIZE)
-            .dfa_size_limit(patterns::MAX_SIZE);
-        let validator = jsonschema::options()
-            .offline()
-            .should_validate_formats(true)
-            .with_pattern_options(patterns)
-            .build(schema)
-            .map_err(|error| {
-                SchemaError::one(error.instance_path().as_str(), faults::in_words(&error))
-            })?;
-        Ok(Compiled {
+        let largest = patterns::largest(schema);
+        let direct = largest
+            .clone()
+            .and_then(|_| built(schema, patterns::linear()));
+        let why = match direct {
+            Ok(validator) => {
+                let largest = largest.unwrap_or_default();
+                return Ok(Compiled::of(schema, validator, None, Vec::new(), largest));
+            }
+            Err(error) => error,
+        };
+        let odd = patterns::Odd::of(schema);
+        if odd.is_empty() {
+            return Err(why);
+        }
+        let (plain, relaxed) = odd.linear(schema);
+        let validator = built(&plain, patterns::linear())?;
+        let stepwise = odd.backtracked(schema).and_then(|(schema, relaxed)| {
+            let validator = built(&schema, patterns::backtracking()).ok()?;
+            Some(Stepwise { validator, relaxed })
+        });
+        let largest = patterns::largest(&plain)?;
+        Ok(Compiled::of(schema, validator, stepwise, relaxed, largest))
+    }
+
+    fn of(
+        schema: &Value,
+        validator: Validator,
+        stepwise: Option<Stepwise>,
+        relaxed: Vec<String>,
+        largest: usize,
+    ) -> Self {
+        Compiled {
             validator,
+            stepwise,
+            relaxed,
             shape: Shape::of(schema),
             has_secrets: shape::mentions_secrets(schema),
             max_depth: depth::limit(schema),
             max_text: patterns::longest_text(largest),
-        })
+        }
+    }
+
+    /// The faults of a value, and what of it could not be checked.
+    fn faults(&self, value: &Value, schema: &Schema) -> (Vec<Fault>, Vec<String>) {
+        if let Some(fault) = self.too_much(value) {
+            return (vec![fault], Vec::new());
+        }
+        let is_short = |names: &[String]| {
+            let bytes = patterns::MAX_ODD_TEXT;
+            !names.iter().any(|name| match name.as_str() {
+                "" => is_longer(value, bytes),
+                name => value.get(name).is_some_and(|value| is_longer(value, bytes)),
+            })
+        };
+        if let Some(stepwise) = &self.stepwise
+            && is_short(&self.relaxed)
+        {
+            let unchecked = || unchecked(&stepwise.relaxed, value);
+            if stepwise.validator.is_valid(value) {
+                return (Vec::new(), unchecked());
+            }
+            let faults = faults::of(&stepwise.validator, value, schema);
+            if !faults.iter().any(faults::is_undecided) {
+                return (faults, unchecked());
+            }
+        }
+        let faults = match self.validator.is_valid(value) {
+            true => Vec::new(),
+            false => faults::of(&self.validator, value, schema),
+        };
+        (faults, unchecked(&self.relaxed, value))
     }
 
     /// Compiles where there is stack enough: the compiler recurses along references, and a schema
@@ -104,6 +172,30 @@ impl Compiled {
             message: format!("{what}, which takes too long to check by this schema"),
         })
     }
+}
+
+fn built<E>(schema: &Value, patterns: PatternOptions<E>) -> Result<Validator, SchemaError> {
+    jsonschema::options()
+        .offline()
+        .should_validate_formats(true)
+        .with_pattern_options(patterns)
+        .build(schema)
+        .map_err(|error| SchemaError::one(error.instance_path().as_str(), faults::in_words(&error)))
+}
+
+/// Warnings for the parameters that were given and checked by their type alone.
+fn unchecked(names: &[String], value: &Value) -> Vec<String> {
+    let given = names
+        .iter()
+        .filter(|name| name.is_empty() || value.get(name.as_str()).is_some());
+    let said = given.map(|name| {
+        let what = match name.as_str() {
+            "" => "the arguments were".to_owned(),
+            name => format!("`{}` was", pointer_to("", name)),
+        };
+        format!("{what} checked by type alone: the pattern in the schema takes more than can be spent on it here")
+    });
+    said.collect()
 }
 
 /// Whether all texts in a value have more bytes than this.
@@ -144,7 +236,7 @@ pub struct SchemaError {
 pub struct SchemaProblem {
     /// Where in the schema.
     pub pointer: String,
-    /// What is wrong and what to write instead.
+    /// The problem and what to write instead.
     pub message: String,
 }
 
@@ -175,6 +267,15 @@ impl fmt::Display for SchemaError {
 }
 
 impl std::error::Error for SchemaError {}
+
+/// Arguments that fit.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Accepted {
+    /// What the tool gets.
+    pub args: JsonObject,
+    /// What could not be checked, and defaults that were not used.
+    pub warnings: Vec<String>,
+}
 
 /// Why arguments were not accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -281,9 +382,30 @@ impl Schema {
             .is_some_and(|required| required.iter().any(|entry| entry == name))
     }
 
-    /// Compiles the validator now rather than at the first call; says what is wrong if it cannot.
+    /// Compiles the validator now rather than at the first call, and holds an author to patterns that run in linear time; says what is wrong if
+    /// it cannot.
     pub fn compile(&self) -> Result<(), SchemaError> {
+        let compiled = self.compiled().map_err(Clone::clone)?;
+        match compiled.relaxed.is_empty() {
+            true => Ok(()),
+            // In the words of the engine that takes linear time.
+            false => patterns::largest(&self.value)
+                .and_then(|_| built(&self.value, patterns::linear()))
+                .map(|_| ()),
+        }
+    }
+
+    /// Whether calls can be checked by it; says why if not. Patterns that cannot be checked are not in the way.
+    pub fn usable(&self) -> Result<(), SchemaError> {
         self.compiled().map(|_| ()).map_err(Clone::clone)
+    }
+
+    /// Like [`usable`](Self::usable), without compiling what is made of everyday words with values that fit them.
+    pub fn usable_at_a_glance(&self) -> Result<(), SchemaError> {
+        match glance::is_everyday(&self.value) {
+            true => Ok(()),
+            false => self.usable(),
+        }
     }
 
     fn compiled(&self) -> Result<&Compiled, &SchemaError> {
@@ -305,34 +427,57 @@ impl Schema {
         args: JsonObject,
         synonyms: &[(String, String)],
     ) -> Result<JsonObject, Rejected> {
+        self.judge_arguments(args, synonyms)
+            .map(|accepted| accepted.args)
+    }
+
+    /// Like [`check_arguments`](Self::check_arguments), and says what could not be checked.
+    pub fn judge_arguments(
+        &self,
+        args: JsonObject,
+        synonyms: &[(String, String)],
+    ) -> Result<Accepted, Rejected> {
         let compiled = match self.compiled() {
             Ok(compiled) => compiled,
             Err(error) => return Err(Rejected::Schema(error.clone())),
         };
         let mut faults = Vec::new();
-        let value = Value::Object(compiled.shape.normalise(args, synonyms, &mut faults));
-        if let Some(fault) = compiled.too_much(&value) {
-            faults.push(fault);
-        } else if !faults.is_empty() || !compiled.validator.is_valid(&value) {
-            faults.extend(faults::of(&compiled.validator, &value, self));
+        let mut args = compiled.shape.normalise(args, synonyms, &mut faults);
+        let mut warnings = Vec::new();
+        let value = Value::Object(std::mem::take(&mut args));
+        let (found, unchecked) = compiled.faults(&value, self);
+        let Value::Object(checked) = value else {
+            unreachable!("made an object above")
+        };
+        args = checked;
+        let places = found.iter().map(|fault| fault.pointer.as_str());
+        let taken_back = compiled.shape.take_back(&mut args, places);
+        if taken_back.is_empty() {
+            faults.extend(found);
+            warnings.extend(unchecked);
+        } else {
+            // A default that does not fit is the author's fault, not the caller's.
+            let said = taken_back.iter().map(|place| {
+                format!("the default of `{place}` does not fit its own schema and was not used")
+            });
+            warnings.extend(said);
+            let value = Value::Object(std::mem::take(&mut args));
+            let (found, unchecked) = compiled.faults(&value, self);
+            faults.extend(found);
+            warnings.extend(unchecked);
+            if let Value::Object(checked) = value {
+                args = checked;
+            }
         }
-        match value {
-            Value::Object(args) if faults.is_empty() => Ok(args),
-            Value::Object(args) => Err(Rejected::Arguments { args, faults }),
-            _ => unreachable!("made an object above"),
+        match faults.is_empty() {
+            true => Ok(Accepted { args, warnings }),
+            false => Err(Rejected::Arguments { args, faults }),
         }
     }
 
     /// Checks an output; returns every fault.
     pub fn check_output(&self, value: &Value) -> Result<Vec<Fault>, &SchemaError> {
-        let compiled = self.compiled()?;
-        if let Some(fault) = compiled.too_much(value) {
-            return Ok(vec![fault]);
-        }
-        if compiled.validator.is_valid(value) {
-            return Ok(Vec::new());
-        }
-        Ok(faults::of(&compiled.validator, value, self))
+        Ok(self.compiled()?.faults(value, self).0)
     }
 
     /// The arguments with the values of secret parameters (`writeOnly`, or `format: password`)
@@ -404,6 +549,97 @@ fn hash_value(value: &Value, hash: &mut impl Hasher) {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn judged(schema: &Value, args: Value) -> Result<Accepted, Vec<String>> {
+        let Value::Object(args) = args else {
+            panic!("an object")
+        };
+        let schema = Schema::stored(schema.clone()).unwrap();
+        schema
+            .judge_arguments(args, &[])
+            .map_err(|rejected| match rejected {
+                Rejected::Arguments { faults, .. } => faults
+                    .into_iter()
+                    .map(|fault| format!("{} {}", fault.pointer, fault.message))
+                    .collect(),
+                Rejected::Schema(error) => vec![error.to_string()],
+            })
+    }
+
+    /// As zod 4.0 to 4.5 write `z.email()`.
+    const EMAIL: &str = r"^(?!\.)(?!.*\.\.)([A-Za-z0-9_'+\-\.]*)[A-Za-z0-9_+-]@([A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$";
+
+    #[test]
+    fn a_pattern_with_look_ahead_is_checked_by_an_engine_that_can() {
+        let schema = json!({"type": "object", "properties": {
+            "to": {"type": "string", "pattern": EMAIL}, "body": {"type": "string"}}});
+        let fits = judged(
+            &schema,
+            json!({"to": "ann@example.com", "body": "x".repeat(100_000)}),
+        );
+        assert_eq!(fits.unwrap().warnings, [""; 0]);
+        let faults = judged(&schema, json!({"to": "..@example.com"})).unwrap_err();
+        assert!(
+            faults[0].starts_with("/to must match the pattern"),
+            "{faults:?}"
+        );
+        // Authors of tools here are held to patterns of linear time.
+        let schema = Schema::stored(schema).unwrap();
+        assert_eq!(
+            (schema.usable().is_ok(), schema.compile().is_err()),
+            (true, true)
+        );
+    }
+
+    #[test]
+    fn beyond_the_bounds_the_type_alone_is_checked_and_that_is_said() {
+        let slow = json!({"type": "object", "properties": {
+            "a": {"type": "string", "pattern": r"^(?=a)((a|a)*)*\1b$"}, "not": {"not": {"pattern": r"(?=x)(x+x+)+y"}}}});
+        let begun = std::time::Instant::now();
+        let text = "a".repeat(5_000);
+        let accepted = judged(&slow, json!({"a": text})).unwrap();
+        assert!(
+            accepted.warnings[0].contains("`/a` was checked by type alone"),
+            "{accepted:?}"
+        );
+        assert!(begun.elapsed() < std::time::Duration::from_secs(20));
+        let unreadable = json!({"type": "object", "required": ["a"], "properties": {
+            "a": {"$ref": "#/$defs/p"}, "b": {"type": "integer"}}, "$defs": {"p": {"type": "string", "pattern": "[unclosed"}}});
+        let accepted = judged(&unreadable, json!({"a": "x", "b": 1})).unwrap();
+        assert_eq!(accepted.warnings.len(), 1);
+        assert_eq!(judged(&unreadable, json!({"b": "x"})).unwrap_err().len(), 2);
+        let long =
+            json!({"type": "object", "properties": {"to": {"type": "string", "pattern": EMAIL}}});
+        let accepted = judged(&long, json!({"to": "a".repeat(100_000)})).unwrap();
+        assert_eq!(accepted.warnings.len(), 1);
+        assert_eq!(
+            judged(&long, json!({"to": vec![1; 3]})).unwrap_err().len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_default_that_does_not_fit_is_not_the_fault_of_the_caller() {
+        let schema = json!({"type": "object", "properties": {
+            "mode": {"enum": ["x", "y"], "default": ""}, "n": {"type": "number", "default": "10"},
+            "ok": {"type": "integer", "default": 3},
+            "inner": {"type": "object", "properties": {"s": {"type": "string", "default": 1}}}}});
+        let accepted = judged(&schema, json!({"inner": {}})).unwrap();
+        assert_eq!(Value::Object(accepted.args), json!({"inner": {}, "ok": 3}));
+        assert_eq!(accepted.warnings.len(), 3);
+        assert!(
+            accepted.warnings[0].contains("`/inner/s`")
+                || accepted.warnings.iter().any(|w| w.contains("`/inner/s`"))
+        );
+        // What the caller gave is still the caller's.
+        let faults = judged(&schema, json!({"n": "ten"})).unwrap_err();
+        assert_eq!(faults, ["/n must be of type number, not string"]);
+        let required = json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "number", "default": "10"}}});
+        assert_eq!(
+            judged(&required, json!({})).unwrap_err(),
+            ["/n is required"]
+        );
+    }
 
     #[test]
     fn the_longest_chains_that_are_accepted_compile_also_on_a_small_stack() {

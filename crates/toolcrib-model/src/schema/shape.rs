@@ -33,7 +33,7 @@ pub(super) struct Shape {
     others: Option<Box<Shape>>,
     /// The value itself is a secret.
     secret: bool,
-    /// The schema goes on where this does not look: nobody knows what is secret below.
+    /// The schema goes on where this does not look: no one knows what is secret below.
     unknown: bool,
 }
 
@@ -119,8 +119,8 @@ impl Shape {
         shape
     }
 
-    /// Takes in one of several forms the value may have. What is done to a property is what every
-    /// form that has it agrees on; only masking needs no agreement. Defaults of a form are not
+    /// Takes in one of several forms the value may have. A property is treated as every form that has it agrees on; only masking needs no
+    /// agreement. Defaults of a form are not
     /// filled in: the value may have another form.
     fn join(&mut self, branch: Shape) {
         self.secret |= branch.secret;
@@ -237,6 +237,45 @@ impl Shape {
         }
     }
 
+    /// Takes back defaults that do not fit their own schema: those at the places of faults, and those that such a place is in. Returns their
+    /// pointers.
+    pub(super) fn take_back<'a>(
+        &self,
+        object: &mut JsonObject,
+        faults: impl Iterator<Item = &'a str>,
+    ) -> Vec<String> {
+        let mut taken: Vec<String> = Vec::new();
+        for pointer in faults {
+            let tokens: Vec<String> = pointer
+                .split('/')
+                .skip(1)
+                .map(|token| token.replace("~1", "/").replace("~0", "~"))
+                .collect();
+            taken.extend(self.take_back_one(object, &tokens, ""));
+        }
+        taken
+    }
+
+    fn take_back_one(
+        &self,
+        object: &mut JsonObject,
+        tokens: &[String],
+        at: &str,
+    ) -> Option<String> {
+        let (name, rest) = tokens.split_first()?;
+        let property = self.properties.get(name.as_str())?;
+        let value = object.get_mut(name.as_str())?;
+        let place = super::faults::pointer_to(at, name);
+        if property.default.as_ref() == Some(value) {
+            object.shift_remove(name.as_str());
+            return Some(place);
+        }
+        let Value::Object(inner) = value else {
+            return None;
+        };
+        property.inner.take_back_one(inner, rest, &place)
+    }
+
     fn normalise_value(&self, value: &mut Value) {
         match (value, &self.items) {
             (Value::Object(object), _) => self.normalise_object(object),
@@ -258,7 +297,7 @@ impl Shape {
                 Some(property) => property.inner.mask_value(value),
                 None => match &self.others {
                     Some(others) => others.mask_value(value),
-                    // A name nobody knows may be a secret's, misspelt.
+                    // A name no one knows may be a secret's, misspelt.
                     None => *value = Value::from(MASK),
                 },
             }
@@ -354,10 +393,7 @@ fn as_whole(number: &serde_json::Number) -> Option<i64> {
 
 /// A schema and what it refers to, link by link; `limits::check` has bounded the chain.
 fn links<'a>(root: &'a Value, schema: &'a Value) -> impl Iterator<Item = &'a Value> {
-    let next = |schema: &&'a Value| {
-        let target = schema.get("$ref")?.as_str()?;
-        root.pointer(target.strip_prefix('#')?)
-    };
+    let next = |schema: &&'a Value| super::reference::target(root, schema.get("$ref")?.as_str()?);
     std::iter::successors(Some(schema), next).take(super::limits::MAX_CHAIN)
 }
 

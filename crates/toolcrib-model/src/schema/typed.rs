@@ -206,7 +206,7 @@ mod tests {
         /// A title, to be sure parameters may be called so.
         title: String,
         /// Where to.
-        to: Option<Place>,
+        to: Option<Town>,
     }
 
     #[derive(JsonSchema)]
@@ -220,7 +220,7 @@ mod tests {
 
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only its schema is used")]
-    struct Place {
+    struct Town {
         /// Name of it.
         name: String,
     }

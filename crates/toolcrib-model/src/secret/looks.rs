@@ -123,7 +123,7 @@ pub fn is_value(value: &str) -> bool {
     known || value.contains("-----BEGIN ") || is_bot(value) || is_random(value)
 }
 
-/// `bot123456789:AAF…`, as it stands in Telegram's paths.
+/// `bot123456789:AAF…`, as it is in Telegram's paths.
 fn is_bot(value: &str) -> bool {
     let parts = value
         .strip_prefix("bot")

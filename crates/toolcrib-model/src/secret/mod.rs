@@ -30,7 +30,7 @@ use std::fmt;
 #[derive(Clone)]
 pub struct Secret(String);
 
-/// What stands in the place of a secret wherever one would be shown.
+/// The replacement for a secret wherever one would be shown.
 pub const MASK: &str = "***";
 
 impl Secret {

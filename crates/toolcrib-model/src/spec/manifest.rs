@@ -1,4 +1,4 @@
-//! What is on disk: [`Bundle`] and [`ToolManifest`], as S4's JSON.
+//! The files on disk: [`Bundle`] and [`ToolManifest`], as S4's JSON.
 //!
 //! Reading is forward-compatible: fields this version does not know are kept and written back, and
 //! so is the spelling of `type`. Whether a tool can run is never written here; it is computed.
@@ -50,7 +50,7 @@ pub struct Bundle {
     /// The name for lists.
     #[serde(default)]
     pub display_name: String,
-    /// What is in it.
+    /// Its contents.
     #[serde(default)]
     pub description: String,
     /// The switch.
@@ -165,7 +165,7 @@ pub struct ManifestLimits {
 
 /// Reads the fields of a manifest one by one. Not derived: serde's `flatten` would read everything
 /// twice (a store of thousands of tools opens in half the time), and it would let a field that
-/// stands twice pass.
+/// is twice pass.
 impl<'de> Deserialize<'de> for ToolManifest {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(ManifestVisitor)
@@ -266,7 +266,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 /// How deep a number may stand that is larger than any that is counted with.
 const MAX_WIDE_DEPTH: usize = 8;
 
-/// Reads the value of a field that this version does not know. A number that is too large to be one here is its text: it is nobody's
+/// Reads the value of a field that this version does not know. A number that is too large to be one here is its text: it is no one's
 /// business what another version counts.
 #[doc(hidden)]
 pub fn any_value(text: &str) -> Result<Value, serde_json::Error> {

@@ -37,7 +37,7 @@ pub struct ToolSpec {
     pub output_schema: Option<Arc<Schema>>,
     /// What it does to the world.
     pub effects: Effects,
-    /// What is known of it beyond its effects.
+    /// Facts about it beyond its effects.
     pub traits: Traits,
     /// Other spellings of parameters, as (accepted, published).
     pub synonyms: Vec<(String, String)>,
@@ -67,10 +67,10 @@ pub struct ToolSpec {
     pub limits: LimitsPatch,
 }
 
-/// What is known of a tool beyond its effects, for those who show it to others. Calls are never judged by it.
+/// Facts about a tool beyond its effects, for programs that show it to others. Calls are never judged by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traits {
-    /// Whether something can be lost by it; a tool that does more than read is taken to destroy if nobody says otherwise.
+    /// Whether something can be lost by it; a tool that does more than read is taken to destroy if no one says otherwise.
     pub destroys: Option<bool>,
     /// Whether the same call made twice changes no more than made once.
     pub idempotent: Option<bool>,

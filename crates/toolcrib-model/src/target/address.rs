@@ -1,4 +1,4 @@
-//! Which addresses are nobody's business: a table of ranges, each with its name.
+//! Addresses that may not be reached: a table of ranges, each with its name.
 //!
 //! An address that carries another one (NAT64, 6to4, ISATAP …) is judged by what it carries or refused whole: where such a packet
 //! ends is decided elsewhere. Of IPv6 only global unicast, 2000::/3, is public; what is not known to be public is refused.
@@ -146,7 +146,7 @@ const fn v6(segments: [u16; 8], bits: u32, kind: Kind, name: &'static str) -> V6
     }
 }
 
-/// The most telling first. What is in no range and not in 2000::/3 either is refused all the same.
+/// The most telling first. An address that is in no range and not in 2000::/3 either is refused as well.
 const IPV6: &[V6] = &[
     v6(
         [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],

@@ -15,8 +15,8 @@ pub const HOP_BY_HOP: &[&str] = &[
     "upgrade",
 ];
 
-/// Whether a header, in small letters, says where a message goes, where it ends, or what becomes of the connection: the client's own
-/// to say, whoever asks.
+/// Whether a header, in small letters, says where a message goes, where it ends, or what becomes of the connection: only the client sets
+/// these.
 pub fn is_framing(name: &str) -> bool {
     HOP_BY_HOP.contains(&name) || matches!(name, "host" | "content-length" | "expect")
 }

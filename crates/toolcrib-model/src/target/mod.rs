@@ -63,7 +63,7 @@ impl fmt::Display for Target {
 }
 
 impl Target {
-    /// Whether it is an address of the local link or a cloud's metadata service, which nobody means by the address of a server.
+    /// Whether it is an address of the local link or a cloud's metadata service, which no one means by the address of a server.
     #[doc(hidden)]
     pub fn is_never_meant(&self) -> bool {
         let Host::Address(address) = self.host else {
@@ -73,7 +73,7 @@ impl Target {
         range.is_some_and(|range| !matches!(range.kind, Kind::Private | Kind::Loopback))
     }
 
-    /// Whether a host is the same one, for somebody who agreed to it: on the same port, or both on the usual ones of the two schemes.
+    /// Whether a host is the same one, for someone who agreed to it: on the same port, or both on the usual ones of the two schemes.
     #[doc(hidden)]
     pub fn is_same_host(&self, other: &Target) -> bool {
         let usual = |target: &Target| matches!(target.port, 80 | 443);
@@ -119,7 +119,7 @@ pub fn is_local(name: &str) -> bool {
         )
 }
 
-/// Reads a name as it stands in a setting or a URL: lower case, punycode, without the final dot.
+/// Reads a name as it is in a setting or a URL: lower case, punycode, without the final dot.
 #[doc(hidden)]
 pub fn name_of(name: &str) -> Result<String, EgressError> {
     let name = name.strip_suffix('.').unwrap_or(name);
@@ -139,7 +139,7 @@ pub fn name_of(name: &str) -> Result<String, EgressError> {
     Ok(name.to_owned())
 }
 
-/// What readers of URLs disagree about, and what nobody sees.
+/// What readers of URLs disagree about, and what no one sees.
 #[doc(hidden)]
 pub fn is_ambiguous(c: char) -> bool {
     c == '\\'

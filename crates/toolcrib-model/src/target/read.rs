@@ -65,7 +65,7 @@ impl Target {
             );
         }
         let read =
-            parsed().map_err(|error| EgressError::BadUrl(format!("this is no URL: {error}")))?;
+            parsed().map_err(|error| EgressError::BadUrl(format!("this is not a URL: {error}")))?;
         // The parser unpacks the host, so that what it hides must be looked for again: `http://a%40b/`.
         if !read.username().is_empty() || read.password().is_some() {
             return refuse("a URL with a user name or password in it is refused".to_owned());
@@ -85,7 +85,7 @@ impl Target {
             return refuse("no server has port 0".to_owned());
         }
         let url = in_one_spelling(read, &target)?;
-        // What is not ASCII is three times as long once it is encoded.
+        // Non-ASCII text is three times as long once it is encoded.
         if url.as_str().len() > MAX_URL {
             return bad(&format!(
                 "a URL may have {MAX_URL} bytes at most, percent-encoded"
@@ -95,13 +95,13 @@ impl Target {
     }
 }
 
-/// The URL with its host as it was judged, so that whoever reads the URL next reads the same.
+/// The URL with its host as it was judged, so that the next reader of the URL reads the same.
 fn in_one_spelling(mut url: Url, target: &Target) -> Result<Url, EgressError> {
     url.set_fragment(None);
     let host = target.host.to_string();
     if url.host_str() != Some(&host) {
         url.set_host(Some(&host))
-            .map_err(|error| EgressError::BadUrl(format!("this is no URL: {error}")))?;
+            .map_err(|error| EgressError::BadUrl(format!("this is not a URL: {error}")))?;
     }
     Ok(url)
 }

@@ -33,7 +33,7 @@ const CLONE_CLEAR_SIGHAND: u64 = 0x1_0000_0000;
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 /// What every birth has: memory shared until the exec, this thread stopped until then, a descriptor to know it by. No exit
-/// signal: nobody's SIGCHLD handler or `wait` is disturbed by our children.
+/// signal: no one's SIGCHLD handler or `wait` is disturbed by our children.
 const ALWAYS: i32 = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
 
 pub(super) fn clone3(order: &Order<'_>, birth: &mut Birth<'_>) -> io::Result<Process> {
@@ -101,7 +101,7 @@ fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     }
     let answer = work();
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(0);
-    // SAFETY: as above; errno is kept for whoever looks at it next.
+    // SAFETY: as above; errno is kept for the next reader.
     unsafe {
         libc::syscall(
             libc::SYS_rt_sigprocmask,

@@ -17,7 +17,7 @@ use super::{
 };
 
 const V1_ADVICE: &str =
-    "run as root, or have an administrator give this user a cgroup of its own in that hierarchy";
+    "run as root, or have an administrator give this user its own cgroup in that hierarchy";
 const V2_ADVICE: &str = "run under `systemd-run --user --scope -p Delegate=yes`, or in a service with `Delegate=yes` and \
                          `DelegateSubgroup=main`";
 const CONTAINER_ADVICE: &str = "mount it, or give the container a writable one (`--cgroupns=private` with a writable \
@@ -25,7 +25,7 @@ const CONTAINER_ADVICE: &str = "mount it, or give the container a writable one (
 
 /// What there is.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Controllers {
     /// Every hierarchy a slot needs a directory in; v2 first.
     pub(super) trees: Vec<Tree>,
     pub(super) memory: Result<Version, Missing>,
@@ -35,7 +35,7 @@ pub(super) struct Found {
 }
 
 /// Looks at this process's own place in the hierarchies, and tries them.
-pub(super) fn discover() -> Found {
+pub(super) fn discover() -> Controllers {
     let sources = || -> std::io::Result<_> {
         let own = fs::read_to_string("/proc/self/cgroup")?;
         let mounts = fs::read_to_string("/proc/self/mountinfo")?;
@@ -45,13 +45,13 @@ pub(super) fn discover() -> Found {
         Ok((own, mounts, owner)) => {
             search(&parse::memberships(&own), &parse::mounts(&mounts), &owner)
         }
-        Err(error) => Found::nothing(&format!(
+        Err(error) => Controllers::nothing(&format!(
             "cannot read about cgroups in `/proc/self`: {error}; mount `/proc`"
         )),
     }
 }
 
-impl Found {
+impl Controllers {
     fn nothing(reason: &str) -> Self {
         let missing = Missing {
             reason: reason.to_owned(),
@@ -66,7 +66,7 @@ impl Found {
     }
 }
 
-fn search(own: &[Membership], mounts: &[Mount], owner: &Owner) -> Found {
+fn search(own: &[Membership], mounts: &[Mount], owner: &Owner) -> Controllers {
     let is_v1 = |controller: &str| own.iter().any(|own| lists(&own.controllers, controller));
     let wanted = Serves {
         memory: !is_v1("memory"),
@@ -95,7 +95,7 @@ fn search(own: &[Membership], mounts: &[Mount], owner: &Owner) -> Found {
     if let Some(tree) = unified.tree.filter(|tree| tree.serves != Serves::default()) {
         trees.insert(0, tree);
     }
-    Found {
+    Controllers {
         trees,
         memory,
         pids,
@@ -232,7 +232,7 @@ fn best(offers: &[Serves], wanted: Serves) -> Option<usize> {
         .map(|(index, _)| index)
 }
 
-/// Compares as: memory before pids before killing before CPU time. What is not wanted counts nothing.
+/// Compares as: memory before pids before killing before CPU time. Unwanted controllers do not count.
 fn score(offer: Serves, wanted: Serves) -> [bool; 4] {
     [
         offer.memory && wanted.memory,
@@ -289,7 +289,7 @@ mod tests {
         kill: true,
     };
 
-    fn search_text(own: &str, mounts: &str) -> Found {
+    fn search_text(own: &str, mounts: &str) -> Controllers {
         search(
             &parse::memberships(own),
             &parse::mounts(mounts),

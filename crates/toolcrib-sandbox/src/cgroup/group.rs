@@ -266,7 +266,7 @@ impl Group {
         }
     }
 
-    /// Whether `cgroup.kill` was used. The kernel (seen on 6.18) then kills at birth whoever is cloned into the group later,
+    /// Whether `cgroup.kill` was used. The kernel (seen on 6.18) then kills at birth any process cloned into the group later,
     /// so it must not be used again.
     pub(super) fn was_killed(&self) -> bool {
         self.was_killed.load(Ordering::Relaxed)

@@ -303,7 +303,7 @@ fn a_slot_dropped_with_a_process_in_it_is_emptied_and_not_used_again() {
     let first = dirs(&slot);
     let mut child = shell(&slot, "exec sleep 60");
     drop(slot);
-    // The kernel kills at birth whoever is cloned into a group that was killed once.
+    // The kernel kills at birth any process cloned into a group that was killed once.
     let other = take();
     assert_ne!(dirs(&other), first);
     assert!(!child.wait().unwrap().success());
@@ -324,7 +324,7 @@ fn the_sweep_ends_a_dead_owners_processes_and_spares_the_living() {
         .iter()
         .filter_map(|dir| dir.parent()?.parent())
     {
-        // A base of its own, or the discovery of another test might sweep first.
+        // Its own base, or the discovery of another test might sweep first.
         let base = home.join(format!("sweep-test-{}", std::process::id()));
         fs::create_dir(&base).unwrap();
         let (dead, living) = (base.join(earlier.join("-")), base.join(&me));

@@ -56,14 +56,14 @@ fn pidfd_open(pid: i32) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel just returned this descriptor and nobody else knows it; descriptors fit an int.
+    // SAFETY: the kernel just returned this descriptor and no one else knows it; descriptors fit an int.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as i32) })
 }
 
 fn kill(pidfd: &OwnedFd) {
     let no_info = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: the descriptor is open for the length of the borrow, and a null siginfo is allowed. That the process may
-    // be dead already is no error to us.
+    // be dead already is not an error to us.
     unsafe {
         libc::syscall(
             libc::SYS_pidfd_send_signal,

@@ -12,7 +12,7 @@ pub(super) fn prepare_memory(dir: &Path, version: Version) {
     let settings: &[_] = match version {
         // oom_control: children inherit a switched-off OOM killer, with which a run over its limit would hang.
         Version::V1 => &[("memory.swappiness", "0"), ("memory.oom_control", "0")],
-        // oom.group: half a process tree is no use to anyone, and the rest may wait forever for the dead part.
+        // oom.group: half a process tree is useless, and the rest may wait forever for the dead part.
         Version::V2 => &[("memory.swap.max", "0"), ("memory.oom.group", "1")],
     };
     for (name, value) in settings {
@@ -24,7 +24,7 @@ pub(super) fn prepare_memory(dir: &Path, version: Version) {
 ///
 /// # Errors
 /// `ResourceBusy` on v1 when the slot still holds more than `new` that cannot be reclaimed. Which of the two v1 limits
-/// stands after an error is unknown: discard the slot.
+/// is after an error is unknown: discard the slot.
 pub(super) fn set_memory(
     dir: &Path,
     version: Version,

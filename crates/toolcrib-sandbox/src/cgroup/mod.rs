@@ -27,7 +27,7 @@ mod kernel_tests;
 
 use std::{fmt, io, sync::Arc};
 
-use discover::Found;
+use discover::Controllers;
 use pool::Pool;
 pub(crate) use slot::Slot;
 
@@ -77,9 +77,9 @@ pub(crate) struct Cgroups {
 impl Cgroups {
     /// Tries what the kernel allows by making a cgroup and removing it, and sweeps what dead owners left.
     ///
-    /// Never fails: what cannot be had is [`Missing`] with its reason.
+    /// Never fails: an unavailable limit is [`Missing`] with its reason.
     pub(crate) fn discover() -> Self {
-        let Found {
+        let Controllers {
             trees,
             memory,
             pids,

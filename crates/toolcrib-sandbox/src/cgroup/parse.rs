@@ -23,7 +23,7 @@ pub(super) struct Mount {
     pub(super) controllers: Option<Vec<String>>,
 }
 
-/// What `/proc/<pid>/stat` tells about the life of a process.
+/// The part of `/proc/<pid>/stat` about the life of a process.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Life {
     pub(super) state: char,
@@ -111,7 +111,7 @@ pub(super) fn number(text: &str) -> Option<u64> {
 
 /// State, thread count and start time of `/proc/<pid>/stat`.
 pub(super) fn life(stat: &str) -> Option<Life> {
-    // The program's name comes first, in parentheses, and may hold spaces and parentheses of its own.
+    // The program's name comes first, in parentheses, and may contain spaces and parentheses.
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace();
     // Field 3, 20 and 22 of proc_pid_stat(5).

@@ -85,7 +85,7 @@ impl Slot {
         self.group().peak_memory()
     }
 
-    /// Ends every process of the run, those in sessions of their own too. They may still be dying when this returns.
+    /// Ends every process of the run, including those in their own sessions. They may still be dying when this returns.
     pub(crate) fn kill(&self) {
         self.group().kill();
     }

@@ -200,7 +200,7 @@ pub(super) fn apply(op: &Op, slots: &mut [RawFd; SLOTS]) -> Done {
     Ok(())
 }
 
-/// What is there already is as good as made.
+/// One that exists already is fine.
 fn existing(answer: c_int) -> Done {
     match ok(answer) {
         Ok(_) | Err(libc::EEXIST) => Ok(()),
@@ -270,7 +270,7 @@ fn loopback() -> Done {
     Ok(())
 }
 
-/// Makes a listening socket in this network and sends it to the parent: whoever connects to it reaches the parent.
+/// Makes a listening socket in this network and sends it to the parent: a program that connects to it reaches the parent.
 pub(super) fn listen(channel: RawFd) -> Done {
     // SAFETY: addresses and messages are zeroed, of the right kind, and as long as we say; the control buffer has room for
     // one descriptor and is aligned.

@@ -1,6 +1,6 @@
 //! What the new process does between its birth and its exec: a list of steps, prepared by the parent.
 //!
-//! The child shares the parent's memory (`CLONE_VM`) while the parent's thread stands still (`CLONE_VFORK`), so starting
+//! The child shares the parent's memory (`CLONE_VM`) while the parent's thread is suspended (`CLONE_VFORK`), so starting
 //! costs the same from a process of any size. The price is the invariant of this file: **nothing here allocates, locks,
 //! panics or calls into the standard library**; every step is a handful of raw system calls on data that is ready.
 //!
@@ -65,7 +65,7 @@ pub(crate) const SLOTS: usize = 256;
 type Done = Result<(), c_int>;
 
 fn errno() -> c_int {
-    // SAFETY: the thread's own errno, shared with the parent's thread, which stands still.
+    // SAFETY: the thread's own errno, shared with the parent's thread, which is suspended.
     unsafe { *libc::__errno_location() }
 }
 
@@ -74,7 +74,7 @@ fn ok(answer: impl Into<i64>) -> Result<i64, c_int> {
     if answer < 0 { Err(errno()) } else { Ok(answer) }
 }
 
-/// Runs in the child, on a stack of its own.
+/// Runs in the child, on its own stack.
 pub(crate) extern "C" fn born(birth: *mut c_void) -> c_int {
     let birth = birth.cast::<Birth<'_>>();
     // SAFETY: the parent passes its `Birth`, which outlives this call since the parent waits for our exec or exit.

@@ -1,4 +1,4 @@
-//! What a child can be told to do, as data. [`super::apply`] does it.
+//! Instructions for a child, as data. [`super::apply`] does it.
 
 use crate::layer::Layer;
 use std::{
@@ -7,10 +7,10 @@ use std::{
     sync::Arc,
 };
 
-/// One step, and the layer that stands once it is done.
+/// One step, and the layer that is once it is done.
 #[derive(Debug)]
 pub(crate) struct Step {
-    /// What is in force after this step; for the report.
+    /// The layer that is in force after this step; for the report.
     pub(crate) layer: Option<Layer>,
     /// What to do.
     pub(crate) op: Op,
@@ -99,7 +99,7 @@ pub(crate) struct Ruleset {
     pub(crate) scoped: u64,
 }
 
-/// What is allowed beneath a path.
+/// The rights beneath a path.
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub(crate) beneath: Beneath,

@@ -1,4 +1,4 @@
-//! The level with a root of its own.
+//! The level with its own root.
 
 use super::{NODEV, NOEXEC, NOSUID, Planner, RDONLY, c_path, inside};
 use crate::{
@@ -18,7 +18,7 @@ use std::{
 };
 
 impl Planner<'_> {
-    /// The level with a root of its own.
+    /// The level with its own root.
     pub(super) fn container(&mut self, guard: Option<&Guard>) -> Result<(), SandboxError> {
         let all = libc::CLONE_NEWPID | libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS;
         self.plan.flags |= all;
@@ -65,7 +65,7 @@ impl Planner<'_> {
         }
         if self.plan.user.is_none() {
             for path in &writable {
-                copies.push((path.clone(), self.copy(path, NOSUID | NODEV)?));
+                copies.push((path.clone(), self.copy(path, self.attributes(path))?));
             }
         }
         let options = CString::from(c"mode=755,size=1m");

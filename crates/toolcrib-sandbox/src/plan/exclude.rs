@@ -1,7 +1,7 @@
-//! What is left out of what a command may read or write.
+//! Exclusions from the paths that a command may read or write.
 //!
-//! Landlock only adds: who may read a directory may read all of it. So an empty file system is mounted over what is left out. Who
-//! may write a directory above could still move it away, with the mount, and put something else in its place; so every directory
+//! Landlock only adds: who may read a directory may read all of it. So an empty file system is mounted over what is left out. A process
+//! that may write a directory above could still move it away, with the mount, and put something else in its place; so every directory
 //! on the way is mounted over itself, since what is mounted on cannot be moved.
 
 use super::{Planner, inside, unusable};
@@ -26,7 +26,7 @@ impl Planner<'_> {
         let readable = self.policy.read.iter();
         open.extend(readable.filter_map(|path| path.canonicalize().ok()));
         for path in &self.policy.excluded {
-            // What is not there is looked for where it would be.
+            // A path that does not exist is looked for where it would be.
             let real = path.canonicalize().unwrap_or_else(|_| path.clone());
             if !open.iter().any(|above| self.shows(above, &real)) {
                 continue;

@@ -67,7 +67,7 @@ struct Planner<'a> {
     plan: Plan,
     rules: Vec<Rule>,
     slots: usize,
-    /// What is left out of what may be read or written.
+    /// Exclusions from the paths that may be read or written.
     excluded: Vec<PathBuf>,
     /// Files with other content: the slot of each, and where it goes.
     replaced: Vec<(usize, PathBuf)>,
@@ -161,7 +161,7 @@ impl Planner<'_> {
         };
     }
 
-    /// In a namespace of our own we are still who we are, and nobody else exists.
+    /// In our own namespace we are still who we are, and no one else exists.
     fn map_self(&mut self) {
         let (uid, gid) = (sys::uid(), sys::gid());
         let write = |path: &std::ffi::CStr, text: String| Op::Write {
@@ -237,7 +237,7 @@ impl Planner<'_> {
         }
     }
 
-    /// What is the same at both levels: who the command is, what it may touch, and what it may ask of the kernel.
+    /// The part that both levels share: who the command is, what it may touch, and what it may ask of the kernel.
     fn wall(
         &mut self,
         temporary: Option<&Path>,
@@ -302,7 +302,11 @@ impl Planner<'_> {
             allow(path, landlock::READ, "readable path")?;
         }
         for path in &writable {
-            allow(path, landlock::WRITE, "writable path")?;
+            let access = match self.policy.read_only && path == self.workspace {
+                true => landlock::READ,
+                false => landlock::WRITE,
+            };
+            allow(path, access, "writable path")?;
             readable.push(path.clone());
         }
         if let Some(path) = temporary {

@@ -27,8 +27,16 @@ impl Planner<'_> {
             let target = inside(root, &path)?;
             self.push(Op::AttachTree {
                 tree: self.plan.mapped.len(),
-                target,
+                target: target.clone(),
             });
+            let attributes = self.attributes(&path);
+            if attributes & RDONLY != 0 {
+                self.push(Op::Restrict {
+                    path: target,
+                    attributes,
+                    recursive: true,
+                });
+            }
             let metadata = fs::symlink_metadata(&path)
                 .map_err(|source| unusable("writable path", &path, source))?;
             self.plan
@@ -38,6 +46,16 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// How what [`writable`](Self::writable) lists is mounted: a workspace that is only read is in that list, too, so that it is shown
+    /// where it is and to whom it belongs.
+    pub(super) fn attributes(&self, path: &Path) -> u64 {
+        match self.policy.read_only && path == self.workspace {
+            true => RDONLY | NOSUID | NODEV,
+            false => NOSUID | NODEV,
+        }
+    }
+
+    /// The workspace, and what else may be written.
     pub(super) fn writable(&self) -> Result<Vec<PathBuf>, SandboxError> {
         let mut paths = vec![self.workspace.to_owned()];
         for path in &self.policy.write {
@@ -52,7 +70,7 @@ impl Planner<'_> {
                 );
                 return Err(SandboxError::Invalid(text));
             }
-            if !real.starts_with(self.workspace) {
+            if self.policy.read_only || !real.starts_with(self.workspace) {
                 paths.push(real);
             }
         }
@@ -219,7 +237,7 @@ impl Planner<'_> {
         above.reverse();
         for directory in above {
             if made.insert(directory.to_owned()) {
-                // Not to be listed: what else lies in a home directory is nobody's business, not even that it is empty.
+                // Not to be listed: what else lies in a home directory is no one's business, not even that it is empty.
                 self.push(Op::Directory {
                     path: inside(root, directory)?,
                     mode: 0o711,

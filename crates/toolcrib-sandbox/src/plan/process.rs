@@ -70,7 +70,7 @@ impl Planner<'_> {
         let covered = |path: &Path| path.starts_with("/tmp") || path.starts_with("/dev/shm");
         let mut copies = Vec::new();
         for path in self.writable()? {
-            let slot = self.copy(&path, NOSUID | NODEV)?;
+            let slot = self.copy(&path, self.attributes(&path))?;
             copies.push((path, slot));
         }
         for path in self

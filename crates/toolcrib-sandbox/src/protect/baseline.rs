@@ -87,7 +87,7 @@ pub fn recover(policy: &Policy, baseline: &[u8]) -> io::Result<Vec<Planted>> {
     watch.settings = std::mem::take(&mut found.settings);
     let git = watch.repositories.keys().cloned().collect::<Vec<_>>();
     let leaves = found.into_leaves(&root);
-    // What is in a repository is judged with it.
+    // The contents of a repository are judged with it.
     watch.leaves = leaves
         .filter(|leaf| {
             !git.iter().any(|git| leaf.path.starts_with(git))

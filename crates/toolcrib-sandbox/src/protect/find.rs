@@ -3,7 +3,7 @@
 use super::{
     Cover, Covered,
     gitconfig::{self, UserSettings},
-    names, place,
+    names, placeholder,
     submodules::Submodules,
     table::NAMES,
     watch::Leaf,
@@ -41,7 +41,7 @@ pub(super) struct Finder<'a> {
     settings: UserSettings,
     /// Repositories that runs made, in which nothing is covered.
     made: &'a [PathBuf],
-    /// What is protected and not there.
+    /// Protected names that do not exist.
     missing: Vec<Leaf>,
     /// Which program runs the names that are being searched for.
     why: &'static str,
@@ -50,8 +50,8 @@ pub(super) struct Finder<'a> {
     is_afterwards: bool,
 }
 
-/// What is to be covered, and what is not there to be covered.
-pub(super) struct Found {
+/// Paths to cover, and names that do not exist and cannot be covered.
+pub(super) struct ProtectedPaths {
     /// What to mount, in this order.
     pub(super) covered: Vec<Covered>,
     /// Placeholders that were made, relative to the root.
@@ -74,7 +74,7 @@ enum Absent {
     Counts,
 }
 
-impl Found {
+impl ProtectedPaths {
     /// Everything that is protected, there or not, except for what only has to stay where it is.
     pub(super) fn into_leaves(self, root: &Path) -> impl Iterator<Item = Leaf> {
         let covered = self
@@ -129,8 +129,8 @@ impl<'a> Finder<'a> {
         if self.is_afterwards { Ok(()) } else { result }
     }
 
-    pub(super) fn into_found(self) -> Found {
-        Found {
+    pub(super) fn into_found(self) -> ProtectedPaths {
+        ProtectedPaths {
             covered: self.covered,
             placeholders: self.placeholders,
             complete: self.complete,
@@ -180,7 +180,7 @@ impl<'a> Finder<'a> {
                 return Err(io::Error::other(text));
             }
             repositories.extend(updated.there);
-            // The directories above them are not pinned: a pinned one is a mount of its own, across which nothing can be renamed,
+            // The directories above them are not pinned: a pinned one is a separate mount, across which nothing can be renamed,
             // and that would break builds. A repository moved away with its directory, and one put in its place, is reported.
             for git in repositories {
                 let found = match git.file_name() == Some(OsStr::new(".git")) {
@@ -258,7 +258,7 @@ impl<'a> Finder<'a> {
         Ok(())
     }
 
-    /// What is protected that has to do with one path: the names of the root, and those of the repositories it is in or is.
+    /// The protected names that concern one path: the names of the root, and those of the repositories it is in or is.
     /// Nothing is made: what is missing counts as covered.
     pub(super) fn find_for(&mut self, path: &Path) -> io::Result<()> {
         self.absent = Absent::Counts;
@@ -442,7 +442,7 @@ impl<'a> Finder<'a> {
             // Git makes it, too; and a directory that is there can be covered.
             match hooks
                 .strip_prefix(self.root)
-                .map(|hooks| place::plain_directory(self.lock, hooks))
+                .map(|hooks| placeholder::plain_directory(self.lock, hooks))
             {
                 Ok(Err(error))
                     if error.kind() == io::ErrorKind::PermissionDenied
@@ -466,7 +466,7 @@ impl<'a> Finder<'a> {
             match real(&path)? {
                 Some(_) => self.whole(&path)?,
                 None => {
-                    let place = |root: &OwnedFd, path: &Path| place::file(root, path, text);
+                    let place = |root: &OwnedFd, path: &Path| placeholder::file(root, path, text);
                     self.made(&path, Cover::ReadOnly, place)?;
                 }
             }
@@ -564,7 +564,7 @@ impl<'a> Finder<'a> {
             .collect();
         for path in above.into_iter().rev() {
             if real(path)?.is_none() {
-                return self.made(path, Cover::Placeholder, place::directory);
+                return self.made(path, Cover::Placeholder, placeholder::directory);
             }
         }
         Ok(())
@@ -615,12 +615,12 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// What is at a path, without following a link there; a placeholder left by another run counts as absent.
+/// The entry at a path, without following a link there; a placeholder left by another run counts as absent.
 ///
 /// What cannot be looked at is an error: a run may have closed a directory to hide from the next one what it will open again.
 fn real(path: &Path) -> io::Result<Option<fs::Metadata>> {
     match path.symlink_metadata() {
-        Ok(metadata) if place::is_placeholder(path, &metadata) => Ok(None),
+        Ok(metadata) if placeholder::is_placeholder(path, &metadata) => Ok(None),
         Ok(metadata) => Ok(Some(metadata)),
         Err(error)
             if matches!(

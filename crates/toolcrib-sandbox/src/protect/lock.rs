@@ -1,4 +1,4 @@
-//! Who is the last to use a workspace's placeholders.
+//! Finds out which run is the last to use a workspace's placeholders.
 //!
 //! The lock is a file of ours and not the workspace itself: there, the command could hold it, or wait for it.
 

@@ -1,7 +1,7 @@
-//! Who makes a file in the root while a run lasts, where the kernel says so: as root, by fanotify.
+//! Identifies the process that makes a file in the root during a run, where the kernel reports it: as root, by fanotify.
 //!
 //! A mark on the root reports what is made in it, moved into it and written there, with a descriptor of the process that did it. A
-//! process that lives in our own process namespace is not one of the run, whose processes have one of their own. A process that
+//! process that lives in our own process namespace is not one of the run, whose processes have their own. A process that
 //! is gone when its event is read, and any that lives elsewhere, may be one of the run. For an ordinary user the kernel says nothing
 //! about processes of others, so that nothing is certain there.
 
@@ -26,7 +26,7 @@ const HEAD: usize = 24;
 const RECORD: usize = 4;
 const HANDLE: usize = RECORD + 8;
 
-/// Who made what in one directory.
+/// The makers of files in one directory.
 #[derive(Debug)]
 pub(super) struct Makers {
     group: OwnedFd,
@@ -119,7 +119,7 @@ impl Makers {
             rest = next;
         }
         let process = process.map(|fd| fd as RawFd).filter(|fd| *fd >= 0);
-        // SAFETY: the kernel made it for us with this event; nobody else has it.
+        // SAFETY: the kernel made it for us with this event; no one else has it.
         let process = process.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
         let is_other = process.is_some_and(|process| lives_here(&process));
         if let Some(name) = name {

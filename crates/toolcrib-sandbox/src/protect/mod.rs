@@ -23,7 +23,7 @@ mod judge;
 mod lock;
 mod makers;
 mod names;
-mod place;
+mod placeholder;
 mod planted;
 mod repository;
 mod submodules;
@@ -39,7 +39,7 @@ pub use table::{NAMES as PROTECTED_NAMES, ProtectedName};
 
 use crate::policy::{AbsentNames, Policy};
 use crate::sys;
-use find::{Finder, Found};
+use find::{Finder, ProtectedPaths};
 use lock::Lock;
 use makers::Makers;
 use std::{
@@ -69,7 +69,7 @@ pub(crate) struct Covered {
     pub(crate) cover: Cover,
 }
 
-/// What is protected in a workspace: what to cover, placeholders for as long as runs need them, and what there was before.
+/// The protection of a workspace: what to cover, placeholders for as long as runs need them, and what there was before.
 #[derive(Debug)]
 pub(crate) struct Guard {
     root: PathBuf,
@@ -82,17 +82,17 @@ pub(crate) struct Guard {
     stamps: Mutex<Vec<Option<Changed>>>,
     identities: Vec<Option<Identity>>,
     watched: Mutex<Watched>,
-    /// Who makes what in the root, where that can be known, once a run has asked for it.
+    /// The makers of files in the root, where that can be known, once a run has asked for it.
     makers: OnceLock<Option<Makers>>,
-    /// Whether it can be known: to root, of runs with a process namespace of their own.
+    /// Whether it can be known: to root, of runs with their own process namespace.
     can_listen: bool,
 }
 
-/// What is compared with, and by how many runs.
+/// The baseline, and the number of runs that compare with it.
 #[derive(Debug, Default)]
 struct Watched {
     watch: Watch,
-    /// Runs under way. What is found meanwhile is theirs.
+    /// Runs under way. Files found in the meantime are theirs.
     runs: usize,
     /// Whether nothing was compared with it yet.
     is_fresh: bool,
@@ -110,7 +110,7 @@ type Identity = (u64, u64, i64, i64);
 
 impl Guard {
     /// Finds what to cover; with `mounts` makes what is missing if the policy has it so. What runs made before is not covered.
-    /// `processes` says whether runs have a process namespace of their own.
+    /// `processes` says whether runs have their own process namespace.
     pub(crate) fn new(
         root: &Path,
         policy: &Policy,
@@ -121,7 +121,7 @@ impl Guard {
         let lock = Lock::shared(&fs::metadata(root)?)?;
         let mut finder = Finder::new(root, &directory, &policy.made);
         let found = finder.find(policy, mounts);
-        let Found {
+        let ProtectedPaths {
             covered,
             placeholders,
             complete,
@@ -287,7 +287,7 @@ impl Guard {
         covered.map(|covered| covered.path.clone()).collect()
     }
 
-    /// Gives files behind mounts that have a second name elsewhere a content of their own: a mount covers a name, and the other name could
+    /// Gives files behind mounts that have a second name elsewhere their own content: a mount covers a name, and the other name could
     /// be written.
     fn separate(&self) -> io::Result<()> {
         const MOST: usize = 20_000;
@@ -313,7 +313,7 @@ impl Guard {
                 let Ok(relative) = path.strip_prefix(&self.root) else {
                     continue;
                 };
-                place::separate(&self.directory, relative).map_err(|error| {
+                placeholder::separate(&self.directory, relative).map_err(|error| {
                     let text = format!(
                         "`{}` is protected and has a second name (a hard link), and cannot be separated from it: {error}",
                         path.display()
@@ -439,7 +439,7 @@ impl Drop for Guard {
             return;
         }
         for path in self.placeholders.iter().rev() {
-            let _ = place::remove(&self.directory, path);
+            let _ = placeholder::remove(&self.directory, path);
         }
     }
 }

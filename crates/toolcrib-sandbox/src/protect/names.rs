@@ -2,7 +2,7 @@
 
 use super::{
     judge::is_repository_name,
-    place,
+    placeholder,
     table::{NAMES, ProtectedName},
 };
 use crate::sys;
@@ -85,7 +85,7 @@ pub(super) fn is_repository_with(directory: &Path, more: &str) -> bool {
     has("HEAD") && ((has("objects") && has("refs")) || has("commondir"))
 }
 
-/// What is in a directory that a repository or a protected name can be made of.
+/// Entries of a directory that a repository or a protected name can be made of.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     /// Protected names, and what they are.
@@ -138,7 +138,7 @@ impl Pieces {
     }
 }
 
-/// What is in a directory. One of ours that is closed is opened for as long as that takes: a command may have closed it to hide what is
+/// The contents of a directory. One of ours that is closed is opened for as long as that takes: a command may have closed it to hide what is
 /// in it. The paths of the entries may lead through a descriptor that is closed by now; only their names count.
 pub(super) fn read_directory(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
     let read = |path: &Path| fs::read_dir(path).map(|entries| entries.flatten().collect());
@@ -153,7 +153,7 @@ pub(super) fn read_directory(directory: &Path) -> io::Result<Vec<fs::DirEntry>> 
     entries
 }
 
-/// Opens a directory of ours to ourselves, if nobody can enter it: for good, because a command that has ended closed it.
+/// Opens a directory of ours to ourselves, if no one can enter it: for good, because a command that has ended closed it.
 pub(super) fn reopen(directory: &Path) {
     let is_closed = |metadata: &fs::Metadata| metadata.is_dir() && metadata.mode() & 0o100 == 0;
     if sys::uid() != 0
@@ -189,7 +189,7 @@ fn pin(directory: &Path) -> io::Result<OwnedFd> {
     let relative = directory
         .strip_prefix("/")
         .map_err(|_| io::ErrorKind::InvalidInput)?;
-    place::open_directory(&top, relative)
+    placeholder::open_directory(&top, relative)
 }
 
 /// Looks into one directory of the root.
@@ -221,7 +221,7 @@ pub(super) fn list(directory: &Path, root: &Path) -> Listing {
     listing
 }
 
-/// Whether a directory of this name is not looked into. What is in a repository is judged with it.
+/// Whether a directory of this name is not looked into. The contents of a repository are judged with it.
 fn is_passed_over(name: &OsStr) -> bool {
     name == "node_modules" || name == "target" || is_repository_name(name)
 }
@@ -358,7 +358,7 @@ pub(super) fn modules(path: &Path, opens: bool) -> io::Result<Vec<PathBuf>> {
 
 const MOST_MODULES: usize = 2048;
 
-/// What is in a directory; none if that is not a directory, cannot be read, or is more than is looked at.
+/// The contents of a directory; none if that is not a directory, cannot be read, or is more than is looked at.
 pub(super) fn all_entries(path: &Path) -> Option<Vec<PathBuf>> {
     if !path.symlink_metadata().ok()?.is_dir() {
         return None;
@@ -369,7 +369,7 @@ pub(super) fn all_entries(path: &Path) -> Option<Vec<PathBuf>> {
     all.ok().filter(|all| all.len() < MOST_ENTRIES)
 }
 
-/// What is in a directory, up to a bound.
+/// The contents of a directory, up to a bound.
 pub(super) fn entries(path: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(path).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).take(MOST_ENTRIES)

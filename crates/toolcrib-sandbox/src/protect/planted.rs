@@ -7,7 +7,7 @@ use std::path::PathBuf;
 pub struct Planted {
     /// Where it is.
     pub path: PathBuf,
-    /// Who runs it: a sentence about "it".
+    /// The program that runs it: a sentence about "it".
     pub why: String,
     /// What takes the danger away.
     pub remedy: Remedy,

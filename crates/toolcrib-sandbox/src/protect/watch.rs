@@ -8,7 +8,7 @@ use super::{
     gitconfig::{self, UserSettings},
     judge::is_repository_name,
     names::{self, Listing, Pieces, list, protected, read_whole, reopen, walk},
-    place::is_placeholder,
+    placeholder::is_placeholder,
     planted::{Moment, Planted, Remedy},
     repository::Repository,
     submodules::{Submodules, Updated},
@@ -146,7 +146,7 @@ impl Watch {
         if let Some(repository) = Repository::known(git, is_of_a_run) {
             self.repositories.insert(git.to_owned(), repository);
             for beneath in names::NESTED_REPOSITORIES {
-                // A run is refused where they cannot be told.
+                // A run is refused where they are unknown.
                 for module in names::modules(&git.join(beneath), false).unwrap_or_default() {
                     if let Some(repository) = Repository::known(&module, is_of_a_run) {
                         self.repositories.insert(module, repository);
@@ -179,7 +179,7 @@ impl Watch {
             .collect()
     }
 
-    /// What is new or different since the last look, which this is from now on.
+    /// Everything that is new or different since the last look; this look is the next reference.
     pub(super) fn look(&mut self, moment: Moment) -> Findings {
         self.moment = moment;
         let mut findings = Findings::default();
@@ -606,7 +606,7 @@ pub(super) fn changed(directory: &Path) -> Option<Changed> {
     Some((metadata.ino(), metadata.ctime(), metadata.ctime_nsec()))
 }
 
-/// What is left of a to-do list of a rebase without the commands that it would run; none if there are none.
+/// The rest of a rebase to-do list without the commands that it would run; none if there are none.
 pub(super) fn without_commands(todo: &Path) -> Option<Vec<u8>> {
     // One that is too long to be read is not a person's.
     let text = read_whole(todo).unwrap_or_else(|| b"exec".to_vec());

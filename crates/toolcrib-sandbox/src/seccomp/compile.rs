@@ -4,7 +4,7 @@
 //! filter to learn which are always allowed, so a list costs four times as much to install. It caches only numbers
 //! decided without a look at the arguments, by the few instructions used here; keep to them.
 //!
-//! Nobody writes a jump offset here. BPF jumps only forward, so the program is built from its end to its start: when
+//! No one writes a jump offset here. BPF jumps only forward, so the program is built from its end to its start: when
 //! an instruction is written, its targets are in place and their distance is a subtraction. Targets out of a
 //! conditional jump's 8-bit reach get a hop nearby.
 
@@ -57,7 +57,7 @@ pub(super) enum Refuse {
     NotIn(&'static [u32]),
 }
 
-/// What is answered to a number: the first check that refuses, else `otherwise`.
+/// The answer to a number: the first check that refuses, else `otherwise`.
 #[derive(PartialEq, Eq, Debug)]
 pub(super) struct Answer {
     pub(super) checks: Vec<(ArgTest, Verdict)>,

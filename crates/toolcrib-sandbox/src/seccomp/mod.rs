@@ -1,11 +1,11 @@
 //! The seccomp filter: what a sandboxed command may not ask the kernel for.
 //!
-//! [`mod@rules`] is the policy, one table to read and to review; [`mod@compile`] turns it into BPF. Installing
-//! the program belongs to whoever starts the child: `no_new_privs` first, then `seccomp(2)`.
+//! [`mod@rules`] is the policy, one table to read and to review; [`mod@compile`] turns it into BPF. The code that starts the child
+//! installs the program: `no_new_privs` first, then `seccomp(2)`.
 //!
 //! The policy is a deny-list over a closed set: calls of the kernels we know are allowed unless a rule refuses them,
 //! numbers we have never heard of are answered `ENOSYS`. A full allow-list lost: it breaks compilers and language
-//! runtimes in ways nobody can debug, and files and signals are fenced by Landlock and namespaces, not here.
+//! runtimes in ways no one can debug, and files and signals are fenced by Landlock and namespaces, not here.
 //! A filter sees numbers and registers, never what a pointer points at, so calls that hide their flags behind a
 //! pointer (`clone3`, io_uring) cannot be half allowed.
 //!

@@ -311,11 +311,11 @@ static GROUPS: &[Group] = &[
         WHOLE,
         NotIn(values![0, u32::MAX, libc::ADDR_NO_RANDOMIZE]),
     ),
-    // Root may make a node for any disk in the workspace, and nobody else may make one at all.
+    // Root may make a node for any disk in the workspace, and no one else may make one at all.
     #[cfg(target_arch = "x86_64")]
     Group::errno(EPERM, &[one("mknod device", libc::SYS_mknod)]).when(1, libc::S_IFMT, DEVICES),
     Group::errno(EPERM, &[one("mknodat device", libc::SYS_mknodat)]).when(2, libc::S_IFMT, DEVICES),
-    // A set-uid file left in the workspace would give the caller's uid to whoever runs it on the host. Ways to say a mode:
+    // A set-uid file left in the workspace would give the caller's uid to any user who runs it on the host. Ways to say a mode:
     #[cfg(target_arch = "x86_64")]
     Group::errno(EPERM, &[one("chmod set-id", libc::SYS_chmod)]).when(1, SET_ID, NotIn(&[0])),
     Group::errno(EPERM, &[one("fchmod set-id", libc::SYS_fchmod)]).when(1, SET_ID, NotIn(&[0])),
@@ -329,7 +329,7 @@ static GROUPS: &[Group] = &[
     #[cfg(target_arch = "x86_64")]
     Group::errno(EPERM, &[one("mknod set-id", libc::SYS_mknod)]).when(1, SET_ID, NotIn(&[0])),
     Group::errno(EPERM, &[one("mknodat set-id", libc::SYS_mknodat)]).when(2, SET_ID, NotIn(&[0])),
-    // Its mode is behind a pointer; whoever uses it falls back to `openat`.
+    // Its mode is behind a pointer; programs that use it fall back to `openat`.
     Group::errno(ENOSYS, calls![SYS_openat2]),
     // Moves a process's own memory map, and what /proc says of its program, about.
     Group::errno(EPERM, &[one("prctl PR_SET_MM", libc::SYS_prctl)]).when(

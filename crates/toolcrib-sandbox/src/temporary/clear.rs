@@ -22,7 +22,7 @@ pub(super) fn clear(directory: &OwnedFd) -> io::Result<()> {
     let until = Instant::now() + PATIENCE;
     let mut moved = 0;
     open_up(directory)?;
-    // A directory that is changed while it is read may not tell all, so it is read until it tells nothing.
+    // A directory that changes while it is read may omit entries, so it is read until it lists none.
     loop {
         let mut left = None;
         let mut progress = false;
@@ -43,7 +43,7 @@ pub(super) fn clear(directory: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Removes a name from a directory of the root; what is in it is removed if it is no directory, and moved to the root if it
+/// Removes a name from a directory of the root; what is in it is removed if it is not a directory, and moved to the root if it
 /// is.
 fn remove(at: &OwnedFd, name: &CStr, root: &OwnedFd, moved: &mut u64) -> io::Result<()> {
     if unlink(at, name, 0).is_ok() {
@@ -152,7 +152,7 @@ mod tests {
             let path = directory.path().join(path);
             fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         }
-        // As by whoever made it: open before it was closed.
+        // As its creator could have it: open before it was closed.
         clear(
             &super::super::open_at(&open("/".as_ref()), &sys::c_path(directory.path()).unwrap())
                 .unwrap(),

@@ -1,4 +1,4 @@
-//! Temporary directories on the host, for where a run cannot have a `/tmp` of its own, and for what several runs share.
+//! Temporary directories on the host, for where a run cannot have its own `/tmp`, and for what several runs share.
 //!
 //! A directory's name says which process made it; what a killed process left behind is removed by the next one of the same
 //! user, here or in another place where it makes one. Everything is done through open directories, never through paths that a
@@ -49,7 +49,7 @@ impl TemporaryDirectory {
         let name = format!("{owner}{MARK}{}", random()?);
         let path = base_path.join(&name);
         let name = CString::new(name)?;
-        // SAFETY: the name ends with null. An existing name is an error: nobody can have guessed it.
+        // SAFETY: the name ends with null. An existing name is an error: no one can have guessed it.
         sys::check(unsafe { libc::mkdirat(base.as_raw_fd(), name.as_ptr(), 0o700) }.into())?;
         let directory = open_at(&base, &name)?;
         Ok(Self {
@@ -153,7 +153,7 @@ fn sweep_here(path: &Path, base: &OwnedFd) {
         let Ok(name) = CString::new(name.as_bytes()) else {
             continue;
         };
-        // A link, or what somebody else put there under such a name, is not ours.
+        // A link, or what someone else put there under such a name, is not ours.
         let Ok(directory) = open_at(base, &name) else {
             continue;
         };
@@ -196,7 +196,7 @@ fn open_at(base: &OwnedFd, name: &CString) -> io::Result<OwnedFd> {
     sys::own(unsafe { libc::openat(base.as_raw_fd(), name.as_ptr(), flags) }.into())
 }
 
-/// 128 bits that nobody can guess, as text.
+/// 128 bits that no one can guess, as text.
 fn random() -> io::Result<String> {
     let mut bytes = [0u8; 16];
     // SAFETY: the buffer is ours and as long as we say. So few bytes come whole.

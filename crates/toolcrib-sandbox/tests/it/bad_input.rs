@@ -380,7 +380,7 @@ fn the_machine_of_the_tests_has_every_level() {
         for level in [Level::None, Level::Process, Level::Container] {
             if let Err(missing) = sandbox.support().level(level) {
                 // Every other test would fail: this one says why.
-                panic!("{level} cannot be had here: {missing}");
+                panic!("{level} is not available here: {missing}");
             }
         }
     });

@@ -17,7 +17,7 @@ fn everywhere() -> [(Stage, Level); 4] {
     ]
 }
 
-/// Runs a command whose output nobody takes until it is gone. Says whether it went in time, and why.
+/// Runs a command whose output no one takes until it is gone. Says whether it went in time, and why.
 fn while_nobody_reads(stage: &Stage, level: Level, cancels: bool) -> (bool, Option<EndedBy>) {
     let (token, cancel) = (token(), Cancel::new().unwrap());
     let mut policy = stage.policy(level);
@@ -26,7 +26,7 @@ fn while_nobody_reads(stage: &Stage, level: Level, cancels: bool) -> (bool, Opti
     }
     let prepared = stage.sandbox.prepare(&policy).unwrap();
     let mut gone = false;
-    // Stands still as a stopped terminal does.
+    // Blocks as a stopped terminal does.
     let mut still = |_, _: &[u8]| {
         if cancels {
             cancel.cancel();
@@ -67,7 +67,7 @@ fn what_outlives_init_and_holds_the_output_does_not_delay_the_end() {
         ];
         for (stage, level) in places {
             let token = token();
-            // Without cgroups nobody finds this process any more; it ends by itself.
+            // Without cgroups no one finds this process any more; it ends by itself.
             let script = format!("echo ready; kill -9 $PPID; exec -a {token} sleep 5");
             let began = Instant::now();
             let ran = stage.bash(&stage.policy(level), &script);

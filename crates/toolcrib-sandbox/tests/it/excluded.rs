@@ -1,4 +1,4 @@
-//! What is left out of a directory that a command may read or write.
+//! Exclusions from a directory that a command may read or write.
 
 use crate::stage::{Stage, WALLS, as_root_and_nobody};
 use std::{fs, path::Path};

@@ -221,7 +221,7 @@ fn the_wall_stands_around_programs_that_the_command_starts() {
                  cd ..; echo x > made; ls; mkdir sibling; rmdir workspace; mv workspace moved; true"
             );
             let ran = stage.bash(&stage.policy(level), &script);
-            // What is made above the workspace may land in the run's own /tmp, never on the host.
+            // A file made above the workspace may land in the run's own /tmp, never on the host.
             assert!(!ran.stdout.contains("TOPSECRET"), "{level}: {ran:?}");
             assert_eq!(crate::stage::names(&stage.outside), ["secret"], "{level}");
             assert_eq!(

@@ -1,4 +1,4 @@
-//! The end of a run is the end of every process in it, and nobody waits for it.
+//! The end of a run is the end of every process in it, and no one waits for it.
 
 use crate::{
     runner::{self, Namespaces},
@@ -33,7 +33,7 @@ fn without_namespaces(scene: Scene) {
     scene(&Stage::without_namespaces(), Level::Process);
 }
 
-/// Processes that do what they can to outlive: sessions of their own, double forks, deaf to signals. Each holds the output.
+/// Processes that do what they can to outlive: their own sessions, double forks, ignored signals. Each holds the output.
 fn stubborn(token: &str) -> String {
     format!(
         r#"
@@ -397,7 +397,7 @@ fn input(stage: &Stage, level: Level) {
     assert_eq!(ran.stdout.trim(), "1000000", "{level}");
     let ran = stage.run(&policy, &command(Stdin::Empty)).unwrap();
     assert_eq!(ran.stdout.trim(), "0", "{level}");
-    // Input that nobody reads holds nothing up.
+    // Input that no one reads holds nothing up.
     let unread = bash("exit 3").stdin(Stdin::Bytes(vec![b'x'; 1_000_000]));
     let ran = stage.run(&policy, &unread).unwrap();
     assert_eq!(ran.report.status, Status::Exited(3), "{level}");

@@ -257,7 +257,7 @@ fd = os.open("gone", os.O_RDWR | os.O_CREAT)
 os.posix_fallocate(fd, 0, 200 << 20)
 held = mmap.mmap(fd, 4096)
 os.unlink("gone"); os.close(fd)
-# mmap keeps a descriptor of its own: close every one there is.
+# mmap keeps its own descriptor: close every one there is.
 os.closerange(3, 100)
 time.sleep(3)
 print("over")

@@ -17,6 +17,7 @@ mod protected_odd;
 mod protected_repositories;
 mod proxy;
 mod random_kills;
+mod read_only;
 mod replaced;
 mod runner;
 mod shared_directory;

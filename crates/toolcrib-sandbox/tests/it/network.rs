@@ -180,7 +180,7 @@ fn no_network_lets_nothing_out() {
     });
 }
 
-/// In a network of its own a datagram to the loopback goes nowhere, and the sender is not told.
+/// In its own network a datagram to the loopback goes nowhere, and the sender gets no error.
 fn udp_into_nothing(level: Level) -> &'static [&'static str] {
     match level {
         Level::Container => &["udp"],

@@ -1,4 +1,4 @@
-//! Where namespaces cannot be had, `process` level still stands, and its report says what does not.
+//! Where namespaces are not available, `process` level still works, and its report says what does not.
 
 use crate::stage::{Stage, as_root_and_nobody, eventually, marked, token};
 use std::{fs, time::Duration};

@@ -54,7 +54,7 @@ impl Endpoint {
     }
 }
 
-/// Keeps the listening sockets of a command, and serves nobody.
+/// Keeps the listening sockets of a command, and serves no one.
 fn kept(command: Command) -> (Command, Arc<Mutex<Vec<TcpListener>>>) {
     let listeners = Arc::<Mutex<Vec<TcpListener>>>::default();
     let keeping = Arc::clone(&listeners);

@@ -12,7 +12,7 @@ use std::{
 };
 use toolcrib_sandbox::{Cancel, EndedBy, Level};
 
-/// Processes in sessions of their own, one forked twice; all bear the mark.
+/// Processes in their own sessions, one forked twice; all bear the mark.
 fn script(token: &str) -> String {
     format!(
         "setsid bash -c 'trap \"\" TERM; exec -a {token} sleep 100' & \
@@ -71,7 +71,7 @@ fn cancels(level: Level, count: u32, token: &str, seed: u64) -> u32 {
     cancelled.into_inner()
 }
 
-/// Kills so many callers, each a process of its own, a random time after its command has begun or even before.
+/// Kills so many callers, each its own process, a random time after its command has begun or even before.
 fn sigkills(level: Level, count: u32, token: &str, seed: u64) -> u32 {
     let stage = Stage::new();
     let script = format!("echo ready; {}", script(token));

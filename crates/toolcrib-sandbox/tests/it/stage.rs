@@ -27,7 +27,7 @@ pub(crate) const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin";
 
 pub(crate) const WALLS: [Level; 2] = [Level::Process, Level::Container];
 
-/// Runs a test, and where we are root runs it again as `nobody`, in a process of its own. The closure must be the test's
+/// Runs a test, and where we are root runs it again as `nobody`, in its own process. The closure must be the test's
 /// own: its type says the test's name.
 pub(crate) fn as_root_and_nobody<F: FnOnce()>(body: F) {
     within(PATIENCE, body);
@@ -306,7 +306,7 @@ pub(crate) fn python(script: &str) -> Command {
         .args(["-c", script])
 }
 
-/// Runs git outside of any wall, with nobody's configuration.
+/// Runs git outside of any wall, with no one's configuration.
 pub(crate) fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = process::Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@localhost"])
@@ -350,7 +350,7 @@ fn nanoseconds() -> u128 {
         .as_nanos()
 }
 
-/// Processes other than this one with a word in their arguments. The dead that nobody has collected have no arguments.
+/// Processes other than this one with a word in their arguments. The dead that no one has collected have no arguments.
 pub(crate) fn marked(token: &str) -> Vec<u32> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {

@@ -1,4 +1,4 @@
-//! Commands on a terminal of their own: it is one, it is theirs, somebody answers on it, and nothing is left of it.
+//! Commands on their own terminal: it is one, it is theirs, someone answers on it, and nothing is left of it.
 
 use crate::stage::{Ran, Stage, as_root_and_nobody, bash, marked, python, token};
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ fn a_question_is_answered_each_time_it_is_asked() {
             let script =
                 "for i in 1 2 3; do read -p \"sure $i? \" answer; echo \"<$answer>\"; done";
             let ran = run(&stage, level, &bash(script).dialogue(answering("yes")));
-            // On a slow day it is answered before it asks, so where the echo stands is not looked at.
+            // On a slow day it is answered before it asks, so where the echo is is not looked at.
             let asked = ran.stdout.replace("<yes>\n", "").replace("yes\n", "");
             assert_eq!(asked, "sure 1? sure 2? sure 3? ", "{level}: {ran:?}");
             assert_eq!(ran.stdout.matches("<yes>\n").count(), 3, "{level}: {ran:?}");
@@ -258,7 +258,7 @@ fn nothing_can_be_typed_or_changed_from_inside_and_no_other_terminal_be_had() {
                 ran.stdout.starts_with("1\n1\n") && !ran.stdout.contains("PWNED"),
                 "{level}: {ran:?}"
             );
-            // Without a terminal there is none to be had by its name.
+            // Without a terminal none can be opened by its name.
             let policy = stage.policy(level);
             let ran = stage.bash(&policy, "echo x > /dev/tty || echo none");
             assert_eq!(ran.stdout, "none\n", "{level}: {ran:?}");

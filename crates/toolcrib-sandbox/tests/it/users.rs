@@ -29,7 +29,7 @@ fn a_command_has_no_capability_and_can_gain_none() {
                 "cat /proc/self/status 2>/dev/null || exec cat /proc/thread-self/status",
             );
             if ran.stdout.is_empty() {
-                // Without mounts of its own a run cannot have a /proc of its own, and the host's is closed to it; and only
+                // Without its own mounts a run cannot have its own /proc, and the host's is closed to it; and only
                 // with a user namespace could an ordinary user empty the bounding set, which gives nothing anyway.
                 let ask = "import ctypes; l=ctypes.CDLL(None); h=(ctypes.c_uint32*2)(0x20080522,0); d=(ctypes.c_uint32*6)(); \
                     print(l.prctl(39,0,0,0,0), l.syscall(125,h,d), list(d))";

@@ -1,4 +1,4 @@
-//! Who asks: bytes prepared beforehand, and answers read no further than needed, so that the client costs little beside the server.
+//! The client: bytes prepared beforehand, and answers read no further than needed, so that the client costs little beside the server.
 
 use std::io::{Read as _, Write as _};
 use std::net::SocketAddr;

@@ -1,6 +1,6 @@
 //! The server under load and attack: `cargo bench -p toolcrib-server --bench load [-- --check]`.
 //!
-//! Servers, clients and attackers are processes of their own (this program again, in a role), on loopback and for a bounded time.
+//! Servers, clients and attackers are separate processes (this program again, in a role), on loopback and for a bounded time.
 //! Three figures: requests a second of a call that does nothing beside a bare axum echo of JSON with the same caps, taken in turns
 //! on the same connections; the latency of others while thousands of connections idle or dribble; and what clients that never
 //! read cost while a tool prints a gigabyte. Ratios count: machines differ.
@@ -18,7 +18,7 @@ use client::Load;
 
 /// Which part this process plays.
 const ROLE: &str = "TOOLCRIB_LOAD_ROLE";
-/// What a part is told.
+/// The instructions of a part.
 const TOLD: &str = "TOOLCRIB_LOAD_TOLD";
 
 /// The operator's token.
@@ -281,7 +281,7 @@ fn play(role: &str) {
         .build()
         .expect("a runtime");
     let ended = tokio::sync::oneshot::channel();
-    // Whoever started us is gone when our standard input ends.
+    // The parent process is gone when our standard input ends.
     std::thread::spawn(move || {
         let _ = std::io::stdin().lines().count();
         let _ = ended.0.send(());
@@ -299,7 +299,7 @@ fn play(role: &str) {
     threads.shutdown_background();
 }
 
-/// Tells whoever started us.
+/// Notifies the parent process.
 fn say(line: &str) {
     let mut stdout = std::io::stdout().lock();
     let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());

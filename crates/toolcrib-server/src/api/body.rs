@@ -11,7 +11,7 @@ use http_body::{Frame, SizeHint};
 pub enum Body {
     /// All of it.
     Whole(Option<Bytes>),
-    /// Piece by piece; whoever reads sets the pace.
+    /// Piece by piece; the reader sets the pace.
     Stream(BoxStream<'static, Bytes>),
 }
 

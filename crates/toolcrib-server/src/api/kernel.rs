@@ -1,5 +1,5 @@
 //! From a request to its answer: host, route, token, query, body, handler. The order is the invariant: nothing of a request is looked up
-//! or read for somebody who may not ask, and somebody without a token cannot tell a route that is there from one that is not.
+//! or read for someone who may not ask, and someone without a token cannot tell a route that is there from one that is not.
 //!
 //! ```text
 //! id       X-Request-Id, or a new one; `observe::Watch` begins
@@ -24,10 +24,10 @@ use http_body::Body as _;
 use toolcrib::ErrorCode;
 
 use super::Api;
-use super::asked::{Asked, Peer, Query, RequestId};
 use super::body::Body;
-use super::path::Found;
+use super::path::RouteMatch;
 use super::refusal::{Refusal, no_content};
+use super::request::{ApiRequest, Peer, Query, RequestId};
 use super::route::{Answer, Who};
 use crate::auth::{Principal, Welcome};
 use crate::observe::Watch;
@@ -45,7 +45,7 @@ struct Arrived<'a, B> {
     id: &'a RequestId,
     peer: &'a Peer,
     proof: Proof,
-    known: Known<'a>,
+    known: OnPrincipal<'a>,
 }
 
 /// How it is known who asks.
@@ -58,7 +58,7 @@ enum Proof {
 }
 
 /// Told who asks as soon as that is known by a token, before anything is read or done for it; may refuse.
-pub(crate) type Known<'a> = &'a (dyn Fn(&Principal) -> Result<(), Refusal> + Send + Sync);
+pub(crate) type OnPrincipal<'a> = &'a (dyn Fn(&Principal) -> Result<(), Refusal> + Send + Sync);
 
 impl Api {
     /// Answers a request. There is always an answer; a bug of ours is a 500 that says so, and nothing more.
@@ -85,7 +85,7 @@ impl Api {
         &self,
         request: Request<B>,
         peer: Peer,
-        known: Known<'_>,
+        known: OnPrincipal<'_>,
     ) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
@@ -99,7 +99,7 @@ impl Api {
         request: Request<B>,
         peer: Peer,
         proof: Proof,
-        known: Known<'_>,
+        known: OnPrincipal<'_>,
     ) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes> + Send,
@@ -123,9 +123,12 @@ impl Api {
         let mut response = match AssertUnwindSafe(answering).catch_unwind().await {
             Ok(Ok(response)) => response,
             Ok(Err(refusal)) => refusal.into_response(),
-            // What happened is in the log, by the hook for panics; it is nobody else's business.
+            // What happened is in the log, by the hook for panics; it is no one else's business.
             Err(_) => {
-                eprintln!("toolcrib: that bug was met by the request `{}`", id.0);
+                eprintln!(
+                    "toolcrib: the panic above happened while handling request `{}`",
+                    id.0
+                );
                 let message = format!(
                     "a bug in the server; its log says more about the request `{}`",
                     id.0
@@ -158,24 +161,26 @@ impl Api {
         }
         let found = self.0.routes.find(&parts.method, parts.uri.path());
         let who = match &found {
-            Ok(Found::Route(position, _)) => self.0.routes.at(*position).who,
-            Ok(Found::OtherMethods(_) | Found::Nothing) | Err(_) => Who::Caller,
+            Ok(RouteMatch::Route(position, _)) => self.0.routes.at(*position).who,
+            Ok(RouteMatch::OtherMethods(_) | RouteMatch::Nothing) | Err(_) => Who::Caller,
         };
         let principal = match (who, arrived.proof) {
             (Who::Anybody, _) => Principal::Nobody,
             (Who::Caller | Who::Operator, Proof::Process) => Principal::Operator,
-            (Who::Caller | Who::Operator, Proof::Token) => self.0.tokens.principal(&headers)?,
+            (Who::Caller | Who::Operator, Proof::Token) => {
+                self.0.tokens.principal(&parts.method, &headers)?
+            }
         };
-        if !matches!(found, Ok(Found::Route(..))) {
+        if !matches!(found, Ok(RouteMatch::Route(..))) {
             watch.by(&principal);
         }
         if principal != Principal::Nobody {
             (arrived.known)(&principal)?;
         }
         let (route, path) = match found? {
-            Found::Route(position, path) => (self.0.routes.at(position), path),
-            Found::OtherMethods(methods) => return other_method(&parts.method, methods),
-            Found::Nothing => {
+            RouteMatch::Route(position, path) => (self.0.routes.at(position), path),
+            RouteMatch::OtherMethods(methods) => return other_method(&parts.method, methods),
+            RouteMatch::Nothing => {
                 return Err(self.nothing_at(&parts.method, parts.uri.path()));
             }
         };
@@ -186,9 +191,12 @@ impl Api {
                 "this needs the operator's token; a client may list, search and call tools",
             ));
         }
-        let query = Query::read(parts.uri.query(), &route.doc.params)?;
+        let query = match route.is_page {
+            true => Query::default(),
+            false => Query::read(parts.uri.query(), &route.doc.params)?,
+        };
         let body = self.receive(route.payload, &headers, arrived.body).await?;
-        let asked = Asked {
+        let asked = ApiRequest {
             principal,
             id: arrived.id.clone(),
             path,
@@ -200,12 +208,15 @@ impl Api {
         (route.handler)(self.clone(), asked).await
     }
 
-    /// The refusal of a path that leads nowhere; one that would without the slash at its end is told so.
+    /// The refusal of a path that leads nowhere; one that would without the slash at its end gets a hint.
     fn nothing_at(&self, method: &Method, path: &str) -> Refusal {
         let shorter = path.strip_suffix('/').filter(|path| !path.is_empty());
         let is_there = |path: &&str| {
             let found = self.0.routes.find(method, path);
-            matches!(found, Ok(Found::Route(..) | Found::OtherMethods(_)))
+            matches!(
+                found,
+                Ok(RouteMatch::Route(..) | RouteMatch::OtherMethods(_))
+            )
         };
         Refusal::new(
             ErrorCode::NotFound,
@@ -219,7 +230,7 @@ impl Api {
     }
 }
 
-/// The path is there for other methods: what `OPTIONS` asks, and what every other method is told.
+/// The path is there for other methods: the answer to `OPTIONS`, and to every other method.
 fn other_method(method: &Method, mut others: Vec<Method>) -> Answer {
     if others.contains(&Method::GET) {
         others.push(Method::HEAD);
@@ -374,7 +385,7 @@ mod tests {
     #[tokio::test]
     async fn a_fixed_segment_goes_before_a_value_and_a_dead_end_is_left_again() {
         let directory = tempfile::tempdir().unwrap();
-        fn named(_: Api, asked: Asked) -> futures_util::future::BoxFuture<'static, Answer> {
+        fn named(_: Api, asked: ApiRequest) -> futures_util::future::BoxFuture<'static, Answer> {
             async move { Ok(json_response(http::StatusCode::OK, &asked.path.0)) }.boxed()
         }
         let route = |path| Route::new(Method::GET, path, Who::Anybody, named);

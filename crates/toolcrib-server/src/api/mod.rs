@@ -1,6 +1,5 @@
 //! One request in, one answer out: [`Api`].
 
-mod asked;
 mod body;
 mod json;
 mod kernel;
@@ -9,6 +8,7 @@ pub mod param;
 mod path;
 mod receive;
 mod refusal;
+mod request;
 mod route;
 
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,23 +18,24 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use toolcrib::Crib;
 
-pub use asked::{Asked, PathValues, Peer, Query, RequestId};
 pub use body::Body;
 pub use json::{StrictJsonError, read_strict};
 pub(crate) use page::Paging;
-pub(crate) use path::{Found, PathTree, value_name};
+pub(crate) use path::{PathTree, RouteMatch, value_name};
 pub use refusal::Refusal;
 pub(crate) use refusal::{json_response, list_response, located, no_content, redirect};
+pub use request::{ApiRequest, PathValues, Peer, Query, RequestId};
 pub use route::{
-    Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, Payload, Place, Route, SchemaFn, Who,
+    Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, ParamIn, Payload, Route, SchemaFn, Who,
 };
 
 use crate::auth::{Clients, Hosts, Tokens, cancel_strays};
 use crate::mcp::Mcp;
 use crate::observe::Observer;
 use crate::routes::Routes;
-use crate::routes::calls::Gate;
+use crate::routes::calls::{Gate, Waits};
 use crate::routes::events::Hub;
+use crate::web::Web;
 
 /// How often it is looked whether running calls are those of clients that are still there.
 const LOOK_AT_CLIENTS: Duration = Duration::from_secs(2);
@@ -42,12 +43,14 @@ const LOOK_AT_CLIENTS: Duration = Duration::from_secs(2);
 /// How to make an [`Api`].
 #[derive(Debug)]
 pub struct ApiOptions {
-    /// Who may ask.
+    /// Authentication.
     pub tokens: Tokens,
     /// Which `Host` and `Origin` headers are taken.
     pub hosts: Hosts,
-    /// What is said about requests, and to whom.
+    /// Logs, metrics and traces of requests.
     pub observer: Observer,
+    /// The files of the web admin.
+    pub web: Web,
     /// The largest body, unless a route says otherwise.
     pub max_body_bytes: u64,
     /// How long a body may take to arrive.
@@ -61,6 +64,7 @@ impl ApiOptions {
             tokens,
             hosts: Hosts::default(),
             observer: Observer::default(),
+            web: Web::default(),
             max_body_bytes: 4 * 1024 * 1024,
             body_timeout: Duration::from_secs(30),
         }
@@ -88,6 +92,7 @@ pub(crate) struct Inner {
     pub(crate) tokens: Tokens,
     pub(crate) hosts: Hosts,
     pub(crate) observer: Observer,
+    pub(crate) web: Web,
     pub(crate) max_body_bytes: u64,
     pub(crate) body_timeout: Duration,
     stage: AtomicU8,
@@ -96,6 +101,8 @@ pub(crate) struct Inner {
     pub(crate) hub: Hub,
     /// Places for calls, shared out fairly among clients.
     pub(crate) gate: Gate,
+    /// Calls that were answered while they waited for a person.
+    pub(crate) waits: Waits,
     /// Cancelled when the server stops: streams end then.
     pub(crate) stopping: CancellationToken,
     /// The crib as an MCP server, made when it is first asked for.
@@ -119,9 +126,11 @@ impl Api {
         Api(Arc::new(Inner {
             hub: Hub::of(&crib),
             gate: Gate::of(&crib),
+            waits: Waits::default(),
             tokens: options.tokens,
             hosts: options.hosts,
             observer: options.observer,
+            web: options.web,
             max_body_bytes: options.max_body_bytes,
             body_timeout: options.body_timeout,
             stage: AtomicU8::new(Stage::Starting as u8),
@@ -185,7 +194,7 @@ impl Api {
         &self.0.routes
     }
 
-    /// Who looks on.
+    /// The observer.
     pub fn observer(&self) -> &Observer {
         &self.0.observer
     }
@@ -195,7 +204,7 @@ impl Api {
         &self.0.crib
     }
 
-    /// Cancelled by whoever stops the server: streams end then, so that their connections can be closed.
+    /// Cancelled when the server stops: streams end then, so that their connections can be closed.
     pub fn stopping(&self) -> &CancellationToken {
         &self.0.stopping
     }

@@ -8,8 +8,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::asked::Query;
 use super::refusal::Refusal;
+use super::request::Query;
 
 /// How many items a page has unless the request says otherwise.
 pub(crate) const DEFAULT_SIZE: usize = 50;
@@ -58,7 +58,7 @@ pub(crate) fn not_of_this_list() -> Refusal {
 pub(crate) struct Paging {
     /// How many items at most.
     pub(crate) size: usize,
-    /// The same, if the request says so: tokens of the library remember it.
+    /// The size, if the request gives one: tokens of the library remember it.
     said: Option<usize>,
     /// The token, unread.
     pub(crate) token: Option<String>,

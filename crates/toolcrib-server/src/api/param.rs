@@ -2,7 +2,7 @@
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::route::{ParamDoc, Place, SchemaFn};
+use super::route::{ParamDoc, ParamIn, SchemaFn};
 
 /// The schema of a type, for [`SchemaFn`]: `schema::<Client>`.
 pub fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -29,7 +29,7 @@ fn list_schema(_: &mut SchemaGenerator) -> Schema {
 pub fn query(name: &'static str, about: &'static str, schema: SchemaFn) -> ParamDoc {
     ParamDoc {
         name,
-        place: Place::Query,
+        place: ParamIn::Query,
         required: false,
         about,
         schema,
@@ -55,7 +55,7 @@ pub fn query_flag(name: &'static str, about: &'static str) -> ParamDoc {
 pub fn path(name: &'static str, about: &'static str) -> ParamDoc {
     ParamDoc {
         name,
-        place: Place::Path,
+        place: ParamIn::Path,
         required: true,
         about,
         schema: text_schema,
@@ -66,7 +66,7 @@ pub fn path(name: &'static str, about: &'static str) -> ParamDoc {
 pub fn header(name: &'static str, about: &'static str) -> ParamDoc {
     ParamDoc {
         name,
-        place: Place::Header,
+        place: ParamIn::Header,
         required: false,
         about,
         schema: text_schema,
@@ -101,7 +101,7 @@ pub fn include_disabled() -> ParamDoc {
     )
 }
 
-/// What the values of paths are, where a route says nothing of its own.
+/// The meaning of path values, where a route does not describe them.
 pub(crate) fn of_path(name: &'static str) -> Option<ParamDoc> {
     let about = match name {
         "bundleID" => "The bundle: its id (UUIDv7) or its slug.",

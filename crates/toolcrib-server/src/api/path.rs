@@ -1,6 +1,6 @@
 //! From a request's path to its route: a tree of segments, built once.
 //!
-//! A path is read strictly, so that no two spellings of it mean different things to us and to whoever stands in front of us: each segment
+//! A path is read strictly, so that no two spellings of it mean different things to us and to a proxy in front of us: each segment
 //! is percent-decoded once and by itself; what would be another segment, a step up or nothing when decoded again is refused.
 
 use std::borrow::Cow;
@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use http::Method;
 use toolcrib::ErrorCode;
 
-use super::asked::PathValues;
 use super::refusal::Refusal;
+use super::request::PathValues;
 use super::route::Route;
 
 /// The longest path that is looked at, in bytes.
@@ -38,7 +38,7 @@ struct Ending {
 
 /// What a path leads to.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum RouteMatch {
     /// A route, with the values of its path.
     Route(usize, PathValues),
     /// Something, but not for this method.
@@ -79,7 +79,7 @@ impl PathTree {
     }
 
     /// Finds the route for a method and a path. `HEAD` is looked up like `GET`.
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found, Refusal> {
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<RouteMatch, Refusal> {
         let method = match *method {
             Method::HEAD => &Method::GET,
             _ => method,
@@ -94,10 +94,10 @@ impl PathTree {
             Some(ending) => {
                 let names = ending.names.iter().copied();
                 let values = values.into_iter().map(str::to_owned);
-                Found::Route(ending.position, PathValues(names.zip(values).collect()))
+                RouteMatch::Route(ending.position, PathValues(names.zip(values).collect()))
             }
-            None if others.is_empty() => Found::Nothing,
-            None => Found::OtherMethods(others),
+            None if others.is_empty() => RouteMatch::Nothing,
+            None => RouteMatch::OtherMethods(others),
         })
     }
 }
@@ -155,7 +155,7 @@ impl<'p> Segments<'p> {
         let mut segments = Vec::with_capacity(10);
         let mut given = below.split('/').peekable();
         while let Some(segment) = given.next() {
-            // `/` itself and a slash at the end are spellings of their own.
+            // `/` itself and a slash at the end are separate spellings.
             if segment.is_empty() && given.peek().is_some() {
                 return Err(Refusal::usage("the path has an empty segment (`//`)"));
             }
@@ -179,7 +179,7 @@ fn decode_segment(segment: &str) -> Result<Cow<'_, str>, Refusal> {
     };
     if matches!(&*decoded, "." | "..") {
         return Err(Refusal::usage(format!(
-            "`{decoded}` is no segment of a path here"
+            "`{decoded}` is not a valid path segment"
         )));
     }
     let odd = decoded
@@ -203,7 +203,7 @@ pub(crate) enum Plus {
     IsSpace,
 }
 
-/// Decodes `%XX`; what is no hexadecimal number is an error.
+/// Decodes `%XX`; what is not a hexadecimal number is an error.
 pub(crate) fn decode_percent(text: &[u8], plus: Plus) -> Result<Vec<u8>, &'static str> {
     let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
     let mut decoded = Vec::with_capacity(text.len());

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::route::Payload;
 
 impl Api {
-    /// Reads the body that a route takes. What is not of its type or too long by its own account is refused unread.
+    /// Reads the body that a route takes. A body of another type, or one that declares too great a length, is refused unread.
     pub(super) async fn receive<B>(
         &self,
         payload: Payload,
@@ -125,7 +125,7 @@ fn check_type(headers: &HeaderMap, wanted: &'static str) -> Result<(), Refusal> 
     {
         return refused("this route does not take a body of this type");
     }
-    // JSON is UTF-8 whatever else is said about it; another charset means that somebody is mistaken.
+    // JSON is UTF-8 whatever else is said about it; another charset means that someone is mistaken.
     let is_utf8 = |part: &str| match part.split_once('=') {
         Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
             value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")

@@ -5,23 +5,23 @@ use http::{Method, Response};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::Api;
-use super::asked::Asked;
 use super::body::Body;
 use super::param::schema;
 use super::refusal::Refusal;
+use super::request::ApiRequest;
 
 /// What a handler returns.
 pub type Answer = Result<Response<Body>, Refusal>;
 
 /// Carries out a request.
-pub type Handler = fn(Api, Asked) -> BoxFuture<'static, Answer>;
+pub type Handler = fn(Api, ApiRequest) -> BoxFuture<'static, Answer>;
 
-/// Who may use a route. A caller's token opens what `Caller` says, the operator's opens everything.
+/// The principals that may use a route. A caller's token opens what `Caller` says, the operator's opens everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
     /// Anybody who reaches the server, without a token.
     Anybody,
-    /// Whoever has a token.
+    /// Every holder of a token.
     Caller,
     /// The operator alone.
     Operator,
@@ -46,10 +46,12 @@ pub struct Route {
     pub method: Method,
     /// The path, with `{name}` for values: `/tools/bundles/{bundleID}`.
     pub path: &'static str,
-    /// Who may use it.
+    /// The principals that may use it.
     pub who: Who,
     /// What body it takes.
     pub payload: Payload,
+    /// Whether it is a page whose query its own script reads: any query is taken, and none is read here.
+    pub is_page: bool,
     /// What it is, for people and `openapi.json`.
     pub doc: Doc,
     /// What it does.
@@ -73,6 +75,7 @@ impl Route {
             path,
             who,
             payload: Payload::None,
+            is_page: false,
             doc: Doc {
                 id: "",
                 topic: "",
@@ -111,6 +114,13 @@ impl Route {
     #[must_use]
     pub fn params(mut self, params: impl IntoIterator<Item = ParamDoc>) -> Self {
         self.doc.params.extend(params);
+        self
+    }
+
+    /// Is a page; see [`is_page`](Self::is_page).
+    #[must_use]
+    pub fn page(mut self) -> Self {
+        self.is_page = true;
         self
     }
 
@@ -156,7 +166,7 @@ impl Route {
         self
     }
 
-    /// Answers with something else than JSON; an empty `content` is no body.
+    /// Answers with something else than JSON; an empty `content` means no body.
     #[must_use]
     pub fn answers_with(mut self, status: u16, about: &'static str, content: &'static str) -> Self {
         self.doc.answers.push(AnswerDoc {
@@ -168,7 +178,7 @@ impl Route {
         self
     }
 
-    /// May refuse with this status, for a reason of its own. Those of the kernel go without saying.
+    /// May refuse with this status, for its own reason. Those of the kernel go without saying.
     #[must_use]
     pub fn refuses(mut self, status: u16, about: &'static str) -> Self {
         self.doc.answers.push(AnswerDoc::refusal(status, about));
@@ -201,8 +211,8 @@ pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 pub struct ParamDoc {
     /// Its name.
     pub name: &'static str,
-    /// Where it stands.
-    pub place: Place,
+    /// Where it is.
+    pub place: ParamIn,
     /// Whether it must be there.
     pub required: bool,
     /// What it is.
@@ -211,9 +221,9 @@ pub struct ParamDoc {
     pub schema: SchemaFn,
 }
 
-/// Where a parameter stands.
+/// Where a parameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ParamIn {
     /// In the path.
     Path,
     /// In the query.
@@ -240,7 +250,7 @@ pub struct AnswerDoc {
     pub about: &'static str,
     /// The type of its body: `application/json`, `text/event-stream`, …; empty for none.
     pub content: &'static str,
-    /// The schema of its body, if that is JSON. Errors have one of their own and leave this out.
+    /// The schema of its body, if that is JSON. Errors have their own and leave this out.
     pub schema: Option<SchemaFn>,
 }
 

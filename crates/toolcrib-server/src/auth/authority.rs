@@ -74,7 +74,7 @@ impl<'a> Authority<'a> {
         Ok(Authority { host, port })
     }
 
-    /// The same, to be kept.
+    /// A copy that owns its text.
     pub(super) fn into_owned(self) -> Authority<'static> {
         let host = match self.host {
             Host::Name(name) => Host::Name(Cow::Owned(name.into_owned())),
@@ -108,6 +108,6 @@ fn port(text: &str) -> Result<u16, &'static str> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
         Ok(port) if is_number && port != 0 => Ok(port),
-        _ => Err("has a port that is no number from 1 to 65535"),
+        _ => Err("has a port that is not a number from 1 to 65535"),
     }
 }

@@ -1,7 +1,7 @@
 //! Clients: names with a token each, for programs that may call tools and nothing else.
 //!
 //! The file `clients.json` of the home holds digests of tokens, never tokens. Every process reads it for itself and sees what others
-//! change: a client that was removed is refused at its next request. Who writes holds the home's lock; fields of other versions survive.
+//! change: a client that was removed is refused at its next request. A writer holds the home's lock; fields of other versions survive.
 //!
 //! A name can be had again, what was its former client's cannot: calls, questions and grants are bound to the caller, which is the name
 //! for the first client that has it and `NAME#2` for the second. No name has a `#` in it. The names of the last
@@ -45,7 +45,7 @@ pub struct Client {
     pub elicitation: bool,
 }
 
-/// A client that was just made. This is the only time its token is told.
+/// A client that was just made. This is the only time its token is shown.
 #[derive(Clone, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct NewClient {
     /// The client.
@@ -109,7 +109,7 @@ impl From<ClientsError> for ToolError {
 /// What the file holds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Kept {
+struct ClientsFile {
     clients: Vec<KeptClient>,
     /// Names that were removed, the last one last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -156,7 +156,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-impl Kept {
+impl ClientsFile {
     /// How many clients had this name and were removed.
     fn removed(&self, name: &str) -> u64 {
         let known = self.retired.iter().find(|retired| retired.name == name);
@@ -287,7 +287,7 @@ impl Clients {
             .map(|(caller, _)| caller))
     }
 
-    /// Which caller's token has this digest. A file that cannot be read knows nobody; why goes to the log, once for each state of the
+    /// Which caller's token has this digest. A file that cannot be read knows no one; why goes to the log, once for each state of the
     /// file.
     pub(super) fn caller_of(&self, digest: &TokenDigest) -> Option<String> {
         let callers = self.callers();
@@ -359,12 +359,13 @@ fn check_name(name: &str) -> Result<(), ClientsError> {
     }
 }
 
-fn read(dir: &DurableDir) -> Result<Kept, ClientsError> {
+fn read(dir: &DurableDir) -> Result<ClientsFile, ClientsError> {
     let Some(bytes) = dir.read_own(FILE, MAX_BYTES)? else {
-        return Ok(Kept::default());
+        return Ok(ClientsFile::default());
     };
     let damaged = |problem: String| ClientsError::Damaged(problem);
-    let kept: Kept = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
+    let kept: ClientsFile =
+        serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
     for client in &kept.clients {
         check_name(&client.client.name).map_err(|error| damaged(error.to_string()))?;
         if TokenDigest::from_hex(&client.digest).is_none() {
@@ -375,7 +376,7 @@ fn read(dir: &DurableDir) -> Result<Kept, ClientsError> {
     Ok(kept)
 }
 
-fn write(dir: &DurableDir, lock: &DirLock, kept: &mut Kept) -> Result<(), ClientsError> {
+fn write(dir: &DurableDir, lock: &DirLock, kept: &mut ClientsFile) -> Result<(), ClientsError> {
     kept.other
         .entry("schemaVersion")
         .or_insert_with(|| 1.into());

@@ -1,8 +1,8 @@
-//! Which `Host` and `Origin` headers are taken: a page in a browser must not reach this server by a name of its own (DNS rebinding).
+//! Which `Host` and `Origin` headers are taken: a page in a browser must not reach this server by its own name (DNS rebinding).
 //!
 //! A server is reached by loopback names and by the address it listens on, each with its port, and by what `server.hosts` adds. A page
-//! of one of these hosts is its own; a page from elsewhere is refused unless `server.origins` lists it, and then its browser is told so
-//! (CORS). None of this replaces a token: browsers send none by themselves.
+//! of one of these hosts is its own; a page from elsewhere is refused unless `server.origins` lists it, and then its browser gets the CORS
+//! headers. None of this replaces a token: browsers send none by themselves.
 
 use std::net::SocketAddr;
 
@@ -204,7 +204,7 @@ fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h st
         .map_err(|_| Refusal::usage(format!("the `{name}` of the request is not text")))
 }
 
-/// What the browser of a page from elsewhere is told.
+/// The CORS headers for the browser of a page from elsewhere.
 #[derive(Debug, Default)]
 pub struct Welcome {
     /// The page's origin, if it is another one than the server's and allowed.

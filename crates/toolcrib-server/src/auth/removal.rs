@@ -1,7 +1,7 @@
 //! Removing clients: with the token goes what was done in the client's name.
 //!
 //! Its grants are taken back and its open questions are denied, by whichever process removes it. Its calls are cancelled by the
-//! server that runs them, when it looks ([`cancel_strays`]). Should some of it be left, it is nobody's: no other client ever is the
+//! server that runs them, when it looks ([`cancel_strays`]). Should some of it be left, it is no one's: no other client ever is the
 //! same caller.
 
 use toolcrib::Crib;
@@ -11,7 +11,7 @@ use toolcrib::model::caller::Caller;
 
 use super::clients::{Clients, ClientsError};
 
-/// Who denies the questions of a removed client.
+/// The name that denies the questions of a removed client.
 const BY: &str = "client removed";
 
 /// Removes clients, all or none if one of them is unknown, with their grants and their open questions.
@@ -26,7 +26,7 @@ pub fn remove_clients(
     match crib.grants().list_all() {
         Ok(list) => {
             for grant in list.grants.iter().filter(|grant| is_gone(&grant.caller)) {
-                // Somebody else may have been faster.
+                // Someone else may have been faster.
                 let _ = crib.grants().revoke(&grant.id);
             }
         }

@@ -1,6 +1,6 @@
 //! Bearer tokens: the operator's in the file `token` of the home, callers' as digests in [`Clients`].
 //!
-//! The operator's token is read once, when the server starts: whoever wants another one removes the file and starts the server again.
+//! The operator's token is read once, when the server starts: to change it, remove the file and start the server again.
 //! What a request carries is hashed once and compared with digests only.
 
 use std::fs::File;
@@ -8,12 +8,13 @@ use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderMap, HeaderValue, Method, header};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use toolcrib::ErrorCode;
 use toolcrib::storage::{DurableDir, StorageError};
 
+use super::browsers::{Browsers, KEY};
 use super::clients::Clients;
 use super::digest::{TokenDigest, new_token, problem_of};
 use crate::api::Refusal;
@@ -25,12 +26,12 @@ pub(super) const MIN_TOKEN: usize = 16;
 /// The longest token, in bytes; a longer one in a request is not even hashed.
 pub(super) const MAX_TOKEN: usize = 512;
 
-/// Who asks.
+/// The principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Principal {
-    /// Nobody in particular: no token was asked for.
+    /// No one in particular: no token was asked for.
     Nobody,
-    /// Whoever runs this server.
+    /// The operator of this server.
     Operator,
     /// A client, by its name, or `NAME#2` for the second one of this name. It may list, search and call, and never approve.
     Client(String),
@@ -42,7 +43,7 @@ pub enum TokenError {
     /// The one given (`TOOLCRIB_TOKEN`) will not do.
     #[error("`TOOLCRIB_TOKEN` cannot be the token: {0}; unset it to use the one in the home")]
     Given(&'static str),
-    /// What is in the file will not do.
+    /// The contents of the file are not usable.
     #[error(
         "`{FILE}` in the home does not hold a token: {0}; remove the file to have a new one made"
     )]
@@ -64,6 +65,8 @@ pub struct Tokens {
     /// None: no token is the operator's.
     operator: Option<TokenDigest>,
     clients: Clients,
+    /// None: there is no operator to sign in as.
+    browsers: Option<Browsers>,
 }
 
 impl Tokens {
@@ -79,9 +82,11 @@ impl Tokens {
                 None => make_operator_token(home)?,
             },
         };
+        let operator = TokenDigest::of(&operator);
         Ok(Tokens {
-            operator: Some(TokenDigest::of(&operator)),
+            operator: Some(operator),
             clients,
+            browsers: Some(Browsers::new(home, operator)),
         })
     }
 
@@ -90,12 +95,18 @@ impl Tokens {
         Tokens {
             operator: None,
             clients,
+            browsers: None,
         }
     }
 
     /// The clients.
     pub fn clients(&self) -> &Clients {
         &self.clients
+    }
+
+    /// The browsers that are signed in as the operator; none in a process that has no operator's token.
+    pub fn browsers(&self) -> Option<&Browsers> {
+        self.browsers.as_ref()
     }
 
     /// Whether who asked before may still ask: a client's token may have been taken back.
@@ -106,8 +117,14 @@ impl Tokens {
         }
     }
 
-    /// Whose token a request carries.
-    pub fn principal(&self, headers: &HeaderMap) -> Result<Principal, Refusal> {
+    /// Whose token a request carries, or whose browser sends it.
+    pub fn principal(&self, method: &Method, headers: &HeaderMap) -> Result<Principal, Refusal> {
+        let is_browser = headers.contains_key(KEY) && !headers.contains_key(header::AUTHORIZATION);
+        if let (true, Some(browsers)) = (is_browser, &self.browsers) {
+            return browsers
+                .check(method, headers)
+                .map(|()| Principal::Operator);
+        }
         let Some(token) = bearer(headers) else {
             let has_one = headers.contains_key(header::AUTHORIZATION);
             return Err(unauthenticated(match has_one {
@@ -144,7 +161,7 @@ fn unauthenticated(why: &str) -> Refusal {
     Refusal::new(
         ErrorCode::Unauthenticated,
         format!(
-            "{why}; send `Authorization: Bearer TOKEN` with the one in the file `token` of the home, or one by `toolcrib clients add NAME`"
+            "{why}; send `Authorization: Bearer TOKEN` with the operator's token (`toolcrib serve` prints where it is), or one by `toolcrib clients add NAME`"
         ),
     )
     .with_header(
@@ -155,7 +172,7 @@ fn unauthenticated(why: &str) -> Refusal {
 
 /// The operator's token of a home, if one was made.
 ///
-/// A file that others can read or write, that belongs to somebody else or is a link is refused: whoever reads it is the operator.
+/// A file that others can read or write, that belongs to someone else or is a link is refused: its reader counts as the operator.
 pub fn operator_token(home: &Path) -> Result<Option<String>, TokenError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let io = |cause: std::io::Error| StorageError::Io {
@@ -168,7 +185,7 @@ pub fn operator_token(home: &Path) -> Result<Option<String>, TokenError> {
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(None),
         Err(Errno::LOOP) => {
             return Err(TokenError::Unsafe(
-                "it is a link; put the token into a file of its own with the mode 600",
+                "it is a link; put the token into a regular file with the mode 600",
             ));
         }
         Err(error) => return Err(io(error.into()).into()),
@@ -186,7 +203,7 @@ pub fn operator_token(home: &Path) -> Result<Option<String>, TokenError> {
     }
     if metadata.mode() & 0o077 != 0 {
         return Err(TokenError::Unsafe(
-            "others may read or write it; remove it to have a new one made, or `chmod 600` it if nobody has seen it",
+            "others may read or write it; remove it to have a new one made, or `chmod 600` it if no one else has read it",
         ));
     }
     let mut text = String::new();

@@ -28,7 +28,7 @@ pub enum Address {
 }
 
 impl Address {
-    /// Whether nobody on the way can read along: TLS, a socket of this machine, or loopback.
+    /// Whether no one on the way can read along: TLS, a socket of this machine, or loopback.
     pub fn is_private(&self) -> bool {
         match self {
             Address::Unix(_) | Address::Process | Address::Tcp { tls: true, .. } => true,
@@ -107,7 +107,7 @@ impl FromStr for Address {
     fn from_str(text: &str) -> Result<Self, ClientError> {
         let wrong = |why: &str| {
             ClientError::Usage(format!(
-                "`{}` is no address of a server: {why}; write http://127.0.0.1:7410, https://HOST or unix:PATH",
+                "`{}` is not the address of a server: {why}; write http://127.0.0.1:7410, https://HOST or unix:PATH",
                 toolcrib::model::text::shorten(text, 200)
             ))
         };

@@ -19,10 +19,10 @@ use super::request::{Answered, Ask};
 const ATTEMPTS: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Says that the command line calls, which has grants and ids of its own, and wants the text that people read.
+/// Says that the command line calls, which has its own grants and ids, and wants the text that people read.
 const CALLER: HeaderName = HeaderName::from_static("toolcrib-caller");
 
-/// What is asked for: the body of `POST /api/calls`.
+/// The request: the body of `POST /api/calls`.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallBody {
@@ -39,7 +39,7 @@ pub struct CallBody {
     /// How long to wait for a person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval_wait_ms: Option<u64>,
-    /// Who approves: `wait`, `given` or `yes`.
+    /// The approver: `wait`, `given` or `yes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approvals: Option<&'static str>,
     /// Whether the call ends with this connection.
@@ -81,7 +81,7 @@ enum Coming {
     Nowhere,
     /// There are no more events; the outcome has to be asked for.
     Finished,
-    /// The outcome was told.
+    /// The outcome was reported.
     Over,
 }
 
@@ -147,7 +147,7 @@ impl Client {
         Ok(stream)
     }
 
-    /// Follows a call that somebody began, from behind an event: 0 is from the start.
+    /// Follows a call that someone began, from behind an event: 0 is from the start.
     pub fn follow(&self, id: CallId, after: u64) -> CallStream {
         CallStream {
             client: self.clone(),
@@ -292,7 +292,7 @@ impl CallStream {
             let why = "the connection was lost; the call went well, but its value was not kept";
             return Err(self.client.strange(why));
         }
-        // Where it stands, and its outcome.
+        // Where it is, and its outcome.
         let outcome = value.get("outcome").unwrap_or(&value);
         let outcome = outcome_of(outcome).map_err(|why| {
             self.client

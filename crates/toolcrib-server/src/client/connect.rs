@@ -41,7 +41,7 @@ impl Dialler {
         &self.address
     }
 
-    /// A new connection. Its work is done by a task of its own, which ends with it.
+    /// A new connection. Its work is done by a separate task, which ends with it.
     pub(super) async fn dial(&self) -> Result<Connection, ClientError> {
         match tokio::time::timeout(DIALLING, self.try_dial()).await {
             Ok(Ok(connection)) => Ok(connection),
@@ -82,7 +82,7 @@ impl Dialler {
         opened.map_err(|why| self.unreachable(why))
     }
 
-    /// Somebody answers, and cannot be spoken to.
+    /// Someone answers, and cannot be spoken to.
     pub(super) fn unusable(&self, why: impl Into<String>) -> ClientError {
         ClientError::Unusable {
             server: self.address.to_string(),
@@ -132,7 +132,7 @@ async fn open(stream: impl Dialled) -> Result<Connection, String> {
         .handshake(TokioIo::new(stream))
         .await
         .map_err(|error| error.to_string())?;
-    // What goes wrong here, whoever waits for an answer is told.
+    // Errors here are reported to the caller that waits for an answer.
     tokio::spawn(connection);
     Ok(sender)
 }

@@ -6,7 +6,7 @@ use toolcrib::{ErrorCode, ToolError};
 /// Why a request came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ClientError {
-    /// Nothing was sent: nobody answers there.
+    /// Nothing was sent: no one answers there.
     #[error("no server answers at {server}: {why}")]
     Unreachable {
         /// Where it was looked for.
@@ -14,7 +14,7 @@ pub enum ClientError {
         /// What went wrong.
         why: String,
     },
-    /// Nothing was carried out: somebody answers there, and cannot be spoken to or trusted.
+    /// Nothing was carried out: someone answers there, and cannot be spoken to or trusted.
     #[error("there is no speaking to the server at {server}: {why}")]
     Unusable {
         /// Where it is.
@@ -43,7 +43,7 @@ pub enum ClientError {
     Strange {
         /// The server.
         server: String,
-        /// What is odd about it.
+        /// The oddity.
         why: String,
     },
     /// What was asked for makes no sense, so that nothing was sent.
@@ -84,7 +84,7 @@ impl ClientError {
         }
     }
 
-    /// The word in `details.reason` of a refusal, by which kinds of one code are told apart.
+    /// The word in `details.reason` of a refusal, which distinguishes kinds of one code.
     pub fn reason(&self) -> Option<&str> {
         match self {
             ClientError::Refused { error, .. } => error.details()?.get("reason")?.as_str(),
@@ -96,7 +96,7 @@ impl ClientError {
         }
     }
 
-    /// What a refusal says. Codes of newer servers are told by their name and counted by their status.
+    /// What a refusal says. Codes of newer servers are shown by their name and treated by their status.
     pub(super) fn refused(status: u16, body: &Value) -> Option<Self> {
         let error = body.get("error")?;
         Some(ClientError::Refused {
@@ -118,6 +118,9 @@ pub(super) fn error_of(error: &Value, status: u16) -> Option<ToolError> {
         for (key, value) in details {
             read = read.with_detail(key.clone(), value.clone());
         }
+    }
+    if let Some(tool) = error.get("tool").and_then(Value::as_str) {
+        read = read.of_tool(tool);
     }
     Some(read)
 }

@@ -101,7 +101,7 @@ impl Events {
 /// Bytes to events, as the HTML standard says.
 #[derive(Default)]
 struct Parser {
-    /// What has come and is no whole line yet, from `read` on.
+    /// The received part of an incomplete line, from `read` on.
     buffer: Vec<u8>,
     read: usize,
     /// How far `buffer` has been searched for the end of a line.

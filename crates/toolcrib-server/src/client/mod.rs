@@ -43,7 +43,7 @@ pub struct ClientOptions {
     pub address: Address,
     /// The token to show it.
     pub token: Option<String>,
-    /// A certificate to trust beside the system's, as PEM: the server's own, or that of whoever signed it.
+    /// A certificate to trust beside the system's, as PEM: the server's own, or its issuer's.
     pub certificate: Option<Vec<u8>>,
     /// The server's own certificate, as PEM, where its home is known: it is believed whatever name it is for.
     pub own_certificate: Option<Vec<u8>>,

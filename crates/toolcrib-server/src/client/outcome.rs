@@ -33,7 +33,7 @@ pub fn outcome_of(value: &Value) -> Result<Outcome, String> {
     let wanted = |name: &str| text(name).ok_or_else(|| format!("`metadata.{name}` is missing"));
     let time = |name: &str| {
         let time = wanted(name)?.parse();
-        time.map_err(|_| format!("`metadata.{name}` is no time"))
+        time.map_err(|_| format!("`metadata.{name}` is not a time"))
     };
     let span = |name: &str| milliseconds(metadata.get(name));
     let origin = match (text("bundle"), text("version")) {
@@ -47,6 +47,7 @@ pub fn outcome_of(value: &Value) -> Result<Outcome, String> {
     let unreadable = |error: serde_json::Error| error.to_string();
     Ok(Outcome {
         call_id: CallId::parse(wanted("callId")?).map_err(|error| error.to_string())?,
+        called: None,
         tool: wanted("tool")?.to_owned(),
         origin,
         parameters: match metadata.get("parameters") {
@@ -71,6 +72,11 @@ pub fn outcome_of(value: &Value) -> Result<Outcome, String> {
             .map_err(unreadable)?,
         truncated: metadata.get("truncated") == Some(&Value::Bool(true)),
         held: read("held")
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(unreadable)?
+            .unwrap_or_default(),
+        warnings: read("warnings")
             .map(serde_json::from_value)
             .transpose()
             .map_err(unreadable)?
@@ -117,8 +123,9 @@ mod tests {
     fn a_failure_survives_the_way_too() {
         let mut sent = tagged();
         sent["ok"] = false.into();
-        sent["error"] =
-            json!({"code": "TIMEOUT", "message": "too long", "details": {"stdout": "a"}});
+        sent["error"] = json!({
+            "code": "TIMEOUT", "message": "too long", "tool": "read_file", "details": {"stdout": "a"},
+        });
         sent["metadata"].as_object_mut().unwrap().remove("failure");
         let outcome = outcome_of(&sent).unwrap();
         assert_eq!(

@@ -69,7 +69,7 @@ impl Ask {
     /// Only if what is there is still what this digest stands for.
     pub fn if_match(self, digest: &str) -> Result<Self, ClientError> {
         let value = HeaderValue::try_from(format!("\"{digest}\""));
-        let value = value.map_err(|_| ClientError::Usage("this is no digest".to_owned()))?;
+        let value = value.map_err(|_| ClientError::Usage("this is not a digest".to_owned()))?;
         Ok(self.header(header::IF_MATCH, value))
     }
 
@@ -230,8 +230,8 @@ impl Client {
         }
     }
 
-    /// Sends a request that is answered with a stream of events. What answers otherwise, is `Err` with the answer as far as it is no
-    /// error.
+    /// Sends a request that is answered with a stream of events. What answers otherwise, is `Err` with the answer as far as it is not
+    /// an error.
     pub async fn stream(&self, ask: Ask) -> Result<Result<Events, Answered>, ClientError> {
         let ask = ask.header(
             header::ACCEPT,

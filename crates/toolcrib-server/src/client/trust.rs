@@ -1,6 +1,6 @@
 //! Which certificates of servers are believed: [`Trust`], and in [`in_words`] why one is not.
 //!
-//! Beside what the system trusts there may be certificates that somebody named. One of these is believed as itself, too: the certificate that
+//! Beside what the system trusts there may be certificates that someone named. One of these is believed as itself, too: the certificate that
 //! everybody makes first is its own issuer and says that it may sign others, which no certificate of a server in a chain may.
 
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use toolcrib::egress::Tls;
 
 use super::error::ClientError;
 
-/// What is believed beside the system's certificates.
+/// Certificates trusted beside the system's.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Trust {
     /// For servers that have their name in them, and for what these have signed.
     pub(super) named: Vec<CertificateDer<'static>>,
-    /// The server's own, as its home has it: whoever has its key is the server, whatever the name.
+    /// The server's own, as its home has it: the holder of its key is the server, whatever the name.
     pub(super) own: Vec<CertificateDer<'static>>,
 }
 
@@ -119,7 +119,7 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Whether a certificate is refused for nothing but its place: nobody known signed it, or it may sign others itself.
+/// Whether a certificate is refused for nothing but its place: no one known signed it, or it may sign others itself.
 fn is_place_in_chain(error: &Error) -> bool {
     match error {
         Error::InvalidCertificate(
@@ -146,7 +146,7 @@ pub(super) fn in_words(error: &std::io::Error, address: &super::Address) -> Stri
         Some(Error::InvalidCertificate(error)) => match error {
             // Another certificate of the same name has not signed it.
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                format!("its certificate is by nobody this machine trusts; {NAME_IT}")
+                format!("this machine does not trust the issuer of its certificate; {NAME_IT}")
             }
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
                 format!(

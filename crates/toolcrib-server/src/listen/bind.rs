@@ -30,7 +30,7 @@ pub(super) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    // What the last server left in the kernel is no reason to wait.
+    // The kernel's state of the last server must not delay the start.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(WAITING)
@@ -40,7 +40,7 @@ pub(super) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
-    /// Which one it is: somebody may have put another in its place.
+    /// Which one it is: someone may have put another in its place.
     id: (u64, u64),
 }
 
@@ -68,8 +68,7 @@ pub(super) fn unix(path: &Path) -> Result<(UnixListener, SocketFile), ListenErro
     let directory = Directory::of(path, TAKING).map_err(failed)?;
     if let Some(stat) = directory.look().map_err(failed)? {
         if FileType::from_raw_mode(stat.st_mode) != FileType::Socket {
-            let why =
-                "there is a file of this name that is no socket; remove it or choose another name";
+            let why = "there is a file of this name that is not a socket; remove it or choose another name";
             return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, why)));
         }
         if is_live(path) {
@@ -91,7 +90,7 @@ pub(super) fn unix(path: &Path) -> Result<(UnixListener, SocketFile), ListenErro
     Ok((listener, file))
 }
 
-/// The directory of a socket. While this is kept, nobody else who goes by this rule takes or frees a name in it.
+/// The directory of a socket. While this is kept, no one else who goes by this rule takes or frees a name in it.
 struct Directory {
     file: File,
     name: std::ffi::OsString,
@@ -136,13 +135,13 @@ fn id(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
-/// Whether somebody listens.
+/// Whether someone listens.
 fn is_live(path: &Path) -> bool {
     let connect = || {
         let socket = new_socket()?;
         rustix::net::connect(&socket, &SocketAddrUnix::new(path)?)
     };
-    // Whoever has too much to do to let us in is alive.
+    // A server that is too busy to accept us is alive.
     !matches!(connect(), Err(Errno::CONNREFUSED | Errno::NOENT))
 }
 

@@ -16,7 +16,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
-use super::connections::Place;
+use super::connections::ConnectionSlot;
 use super::shares::Share;
 use super::watch::{Order, Phase, Watch, Watched};
 use crate::Api;
@@ -26,7 +26,7 @@ use crate::auth::Principal;
 /// The largest head of a request: its line and its headers. hyper takes a hundred headers at most. More is a 431.
 const MAX_HEAD: usize = 16 * 1024;
 
-/// What is held of a request's body before it is asked for, and of an answer before it is sent.
+/// The buffered bytes of a request's body before it is read, and of an answer before it is sent.
 const MAX_BUFFER: usize = 64 * 1024;
 
 /// Serves a connection to its end.
@@ -34,7 +34,7 @@ pub(super) async fn serve<S>(
     socket: S,
     peer: Peer,
     tls: Option<TlsAcceptor>,
-    place: Place,
+    place: ConnectionSlot,
     api: Api,
 ) where
     S: AsyncRead + AsyncWrite + AsFd + Unpin + Send + 'static,
@@ -60,7 +60,7 @@ pub(super) async fn serve<S>(
 }
 
 /// Requests and answers.
-async fn exchange<S>(stream: S, peer: Peer, place: &Place, api: Api)
+async fn exchange<S>(stream: S, peer: Peer, place: &ConnectionSlot, api: Api)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -107,7 +107,7 @@ where
             }
             Order::Drop => return Poll::Ready(()),
         }
-        // A client that breaks the protocol or goes is no news.
+        // A client that breaks the protocol or goes is not news.
         connection.as_mut().poll(cx).map(drop)
     })
     .await;

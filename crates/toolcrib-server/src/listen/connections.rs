@@ -3,8 +3,8 @@
 //! One task looks at all of them, some times a second, and deadlines are kept to an eighth of the shortest. The alternative, a timer
 //! each, costs every request and is no more exact where it matters.
 //!
-//! When there is no place left, those make room who need theirs least ([`Spare`]); whoever is being answered and takes the answer
-//! keeps its place. That nobody fills the server with such requests is seen to by [`Shares`].
+//! When there is no place left, those that need theirs least make room ([`Spare`]); a connection that is receiving its answer keeps its
+//! place. That no one fills the server with such requests is seen to by [`Shares`].
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +24,10 @@ const SLOW: Duration = Duration::from_secs(1);
 
 /// For how long those that were chosen to make room are the right ones.
 const CHOSEN_FOR: Duration = Duration::from_millis(50);
+
+/// How many connections have to have closed for their memory to be given back to the system, and how long that is apart.
+const GIVE_BACK: usize = 100;
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(2);
 
 /// How many connections are chosen at a time to make room.
 const CHOSEN: usize = 64;
@@ -45,6 +49,8 @@ pub(super) struct Connections {
 #[derive(Debug, Default)]
 struct Open {
     all: HashMap<u64, Arc<Watch>>,
+    /// The most there were since memory was given back last.
+    peak: usize,
     /// Those that make room next, as they were when they were chosen.
     chosen: VecDeque<(u64, Spare)>,
     chosen_at: Duration,
@@ -86,7 +92,7 @@ impl Spare {
         };
         Some(Spare {
             why,
-            // Of those with nothing to do the longest goes first, whoever it is.
+            // Of the idle ones the longest idle goes first, regardless of its owner.
             is_known: why == Why::Slow && watch.is_known(),
             since,
         })
@@ -94,14 +100,14 @@ impl Spare {
 }
 
 /// A connection's place. Gives it back.
-pub(super) struct Place {
+pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     id: u64,
     watch: Arc<Watch>,
     _counted: ConnectionOpen,
 }
 
-impl Place {
+impl ConnectionSlot {
     pub(super) fn watch(&self) -> &Arc<Watch> {
         &self.watch
     }
@@ -112,7 +118,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         let mut open = self.connections.open();
         open.all.remove(&self.id);
@@ -145,7 +151,7 @@ impl Connections {
     }
 
     /// A place for a new connection: if there is none, that of the connection that can best be spared. `None` if all are busy.
-    pub(super) fn place(self: &Arc<Self>) -> Option<Place> {
+    pub(super) fn place(self: &Arc<Self>) -> Option<ConnectionSlot> {
         let mut open = self.open();
         if open.all.len() >= self.limits.max_connections {
             // Either it or another one.
@@ -155,10 +161,11 @@ impl Connections {
         let watch = Arc::new(Watch::new(self.epoch));
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         open.all.insert(id, Arc::clone(&watch));
+        open.peak = open.peak.max(open.all.len());
         if open.all.len() == 1 {
             self.changed.notify_waiters();
         }
-        Some(Place {
+        Some(ConnectionSlot {
             connections: Arc::clone(self),
             id,
             watch,
@@ -175,7 +182,7 @@ impl Connections {
         is_made
     }
 
-    /// Tells every connection to end when its answer is sent. Those that have not asked for anything yet end at once.
+    /// Orders every connection to end when its answer is sent. Those that have not asked for anything yet end at once.
     pub(super) fn finish(&self) {
         for watch in self.open().all.values() {
             let order = match watch.state().0 {
@@ -210,13 +217,19 @@ impl Connections {
         let shortest = [limits.head, limits.idle, limits.write].into_iter().min();
         let every = shortest.unwrap_or_default() / 8;
         let every = every.clamp(Duration::from_millis(5), Duration::from_millis(250));
+        let mut given_back = Instant::now();
         loop {
             let changed = self.changed.notified();
-            if self.count() == 0 {
+            if self.count() == 0 && !self.open().has_shrunk() {
                 changed.await;
             }
             tokio::time::sleep(every).await;
             self.look();
+            if given_back.elapsed() >= GIVE_BACK_EVERY && self.open().shrinks() {
+                given_back = Instant::now();
+                // Aside: it takes as long as much was in use.
+                tokio::task::spawn_blocking(toolcrib::sandbox::give_back_memory);
+            }
         }
     }
 
@@ -247,7 +260,7 @@ impl Limits {
             Phase::Fresh | Phase::Head if watch.is_agreeing() => (self.head, Timeout::Handshake),
             Phase::Fresh | Phase::Head => (self.head, Timeout::Header),
             Phase::Idle => (self.idle, Timeout::Idle),
-            // A call takes its time; it has limits of its own, and so has the body of a request.
+            // A call takes its time; it has its own limits, and so has the body of a request.
             Phase::Busy => return None,
         };
         is_over(since, limit).then_some(what)
@@ -255,6 +268,21 @@ impl Limits {
 }
 
 impl Open {
+    /// Whether many connections closed since memory was given back.
+    fn has_shrunk(&self) -> bool {
+        self.peak - self.all.len() >= GIVE_BACK
+    }
+
+    /// Whether it is time to give memory back; what is kept here is small from now on.
+    fn shrinks(&mut self) -> bool {
+        let is_time = self.has_shrunk();
+        if is_time {
+            self.peak = self.all.len();
+            self.all.shrink_to(2 * self.peak);
+        }
+        is_time
+    }
+
     /// Ends the connection that can best be spared and gives its place back at once.
     fn make_room(&mut self, now: Duration) -> Option<()> {
         if now.saturating_sub(self.chosen_at) > CHOSEN_FOR {
@@ -291,6 +319,18 @@ impl Open {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn memory_is_given_back_once_many_have_closed() {
+        let mut open = Open {
+            peak: 5_000,
+            ..Open::default()
+        };
+        assert!(open.shrinks());
+        assert!(!open.shrinks(), "there is nothing more to give back");
+        open.peak = GIVE_BACK - 1;
+        assert!(!open.shrinks());
+    }
 
     #[test]
     fn those_who_keep_us_waiting_make_room_in_order() {

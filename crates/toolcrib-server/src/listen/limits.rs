@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use rustix::process::{Resource, Rlimit};
 
-/// How many connections there may be, and how long each may keep the server waiting. Bodies, calls and streams have limits of
-/// their own, kept by whoever serves them.
+/// How many connections there may be, and how long each may keep the server waiting. Bodies, calls and streams have separate limits,
+/// enforced where they are served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The most connections at once (`server.maxConnections`).

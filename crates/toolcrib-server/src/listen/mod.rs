@@ -1,8 +1,8 @@
-//! From sockets to requests: an accept loop of our own, with caps and deadlines.
+//! From sockets to requests: our own accept loop, with caps and deadlines.
 //!
-//! [`Server::bind`] takes the addresses, so that whoever makes the [`Api`] knows by which names it is reached; [`Server::serve`]
+//! [`Server::bind`] takes the addresses, so that the maker of the [`Api`] knows by which names it is reached; [`Server::serve`]
 //! answers until it is told to stop, and ends when every connection has and every call is recorded. Bodies of requests, calls and
-//! streams have limits of their own, kept by the kernel and by those who serve them.
+//! streams have separate limits, enforced by the kernel and where they are served.
 
 mod bind;
 mod connection;
@@ -29,7 +29,7 @@ pub use tls::Tls;
 use crate::Api;
 use crate::api::{Peer, Stage};
 use bind::SocketFile;
-use connections::{Connections, Place};
+use connections::{ConnectionSlot, Connections};
 
 /// How long accepting rests when the system has no more descriptors.
 const REST: Duration = Duration::from_millis(50);
@@ -165,7 +165,7 @@ impl Server {
             tokio::join!(tcp, unix);
         };
         let serving = async {
-            // The listeners go with it: from then on nobody gets in.
+            // The listeners go with it: from then on no one gets in.
             stopping.finish.run_until_cancelled(listening).await;
             stop::stop(&api, &connections, &stopping).await;
         };
@@ -213,7 +213,7 @@ async fn accept_unix(
     loop {
         match listener.accept().await {
             Ok((socket, _)) => {
-                let place: Option<Place> = connections.place();
+                let place: Option<ConnectionSlot> = connections.place();
                 if let Some(place) = place {
                     let serving = connection::serve(socket, Peer::Local, None, place, api.clone());
                     tokio::spawn(serving);
@@ -226,7 +226,7 @@ async fn accept_unix(
     }
 }
 
-/// What somebody is told for whom there is no place.
+/// The answer to a client for which there is no place.
 const FULL: &str = concat!(
     "HTTP/1.1 503 Service Unavailable\r\n",
     "content-type: application/json\r\n",
@@ -240,7 +240,7 @@ fn refuse(socket: &TcpStream) {
     let _ = socket.try_write(FULL.as_bytes());
 }
 
-/// What to do when nothing can be accepted: those that can be spared make room if that helps, and nobody spins.
+/// What to do when nothing can be accepted: those that can be spared make room if that helps, and no one spins.
 async fn rest(error: &io::Error, connections: &Connections) {
     let after = after(error);
     if after == After::Room {
@@ -262,7 +262,7 @@ enum After {
     AtOnce,
     /// After a rest: it may well fail again.
     Rest,
-    /// The same, with room for more.
+    /// After a rest, with room for more.
     Room,
 }
 

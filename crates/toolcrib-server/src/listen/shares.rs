@@ -2,8 +2,7 @@
 //!
 //! Requests that take long and that the client takes the answers of, such as those that wait for a call, hold their connections
 //! rightfully, so none of them makes room for anybody. Therefore a client has no more of them at once than three quarters of the
-//! connections that others leave: one client never fills a server, nor do a few together. Who has no token asks nothing that takes
-//! long.
+//! connections that others leave: one client never fills a server, nor do a few together. A client without a token cannot start long work.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,6 +1,6 @@
 //! Ending well: answers that are on their way are finished, streams say that they end, calls get their time and are cancelled
-//! after it, every record and every outcome that is kept is written. Calls that wait for a person are refused at once, by whoever
-//! asks for them: nobody answers in so little time.
+//! after it, every record and every outcome that is kept is written. Calls that wait for a person are refused at once by their approver:
+//! no one answers in so little time.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ const LAST_LINES: Duration = Duration::from_secs(2);
 /// When and how to stop.
 #[derive(Debug, Clone, Default)]
 pub struct Stopping {
-    /// Stop: nobody new, and those who are here get `grace`.
+    /// Stop: no one new, and those who are here get `grace`.
     pub finish: CancellationToken,
     /// At once: calls are cancelled.
     pub cancel: CancellationToken,
@@ -46,11 +46,11 @@ pub(super) async fn stop(api: &Api, connections: &Connections, stopping: &Stoppi
         () = tokio::time::sleep(stopping.grace) => {}
         () = stopping.cancel.cancelled() => {}
     }
-    // Also those that nobody can find yet, or that wait for another with their id.
+    // Also those that no one can find yet, or that wait for another with their id.
     if registry.cancel_all() > 0 {
         // Until what they leave is kept, not only until they have ended.
         let _ = tokio::time::timeout(LAST_CALLS, registry.idle()).await;
-        // Clients are told of the end of their calls now.
+        // Clients are notified of the end of their calls now.
         let _ = tokio::time::timeout(LAST_WORDS, connections.closed()).await;
     }
     connections.close();

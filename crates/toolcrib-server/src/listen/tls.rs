@@ -51,7 +51,7 @@ impl Tls {
         })
     }
 
-    /// The file of the key, if everybody on this machine may read or write it: whoever has it can pass for this server.
+    /// The file of the key, if every user of this machine may read or write it: its holder can pass for this server.
     pub fn exposed_key(&self) -> Option<&Path> {
         use std::os::unix::fs::MetadataExt as _;
         let mode = std::fs::metadata(&self.key).ok()?.mode();

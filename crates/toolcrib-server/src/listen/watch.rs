@@ -4,7 +4,7 @@
 //! the clock; [`Connections`](super::connections::Connections) looks at all of them now and then and orders away what took too long.
 //! A timer per read, the usual way, would be set and taken back several times for each request.
 //!
-//! Invariant: the word of a connection is written by its own task alone; others only read it, and leave their order.
+//! Invariant: the word of a connection is written by its task alone; others only read it, and leave their order.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -40,7 +40,7 @@ pub(super) enum Phase {
     Idle,
 }
 
-/// What a connection is told to do. What stands later wins.
+/// An order to a connection. The later one wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Order {
     /// Go on.
@@ -51,7 +51,7 @@ pub(super) enum Order {
     Drop,
 }
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) struct Watch {
     /// When time began.
@@ -152,7 +152,7 @@ impl Watch {
         self.streams.load(Ordering::Relaxed)
     }
 
-    /// Tells the connection what to do, and says whether that is news; an order is never taken back.
+    /// Gives the connection an order, and says whether that is news; an order is never taken back.
     pub(super) fn order(&self, order: Order) -> bool {
         let bits = match order {
             Order::Serve => 0,
@@ -164,7 +164,7 @@ impl Watch {
         before < bits
     }
 
-    /// What the connection is told; `cx` is woken when that changes.
+    /// The order to the connection; `cx` is woken when that changes.
     pub(super) fn ordered(&self, cx: &Context<'_>) -> Order {
         self.task.register(cx.waker());
         match self.order.load(Ordering::Acquire) {
@@ -239,7 +239,7 @@ impl Watch {
     }
 }
 
-/// A socket that tells its [`Watch`] what passes.
+/// A socket that reports its traffic to its [`Watch`].
 #[derive(Debug)]
 pub(super) struct Watched<S: AsFd> {
     socket: S,
@@ -256,7 +256,7 @@ impl<S: AsFd> Watched<S> {
         }
     }
 
-    /// Keeps the kernel from holding megabytes for whoever reads a stream slowly.
+    /// Keeps the kernel from holding megabytes for a slow reader of a stream.
     fn shrink(&mut self) {
         if !self.is_small && self.watch.streams.load(Ordering::Relaxed) {
             self.is_small = true;

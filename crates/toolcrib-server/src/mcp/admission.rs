@@ -1,8 +1,8 @@
 //! Which calls a host takes where it serves some bundles only: [`CribHost::admitted`].
 //!
-//! What is judged here must be what is run. So arguments of the tools that find and call others are read as strictly as anywhere, in the
-//! spelling of their schema alone, and go on with the one tool in them that was looked up; the pipeline, which forgives other spellings,
-//! has nothing left to forgive. A tool is named by its reference from here on, whoever gets its name meanwhile.
+//! The call that is judged here must be the one that runs. So arguments of the tools that find and call others are read as strictly as
+//! anywhere, in the spelling of their schema alone, and go on with the one tool in them that was looked up; the pipeline, which forgives
+//! other spellings, has nothing left to forgive. A tool is named by its reference from here on, even if another tool gets its name meanwhile.
 
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::catalogue::is_served;
 
 impl CribHost {
     /// The name and the arguments of a call as it may be made: unchanged where everything is served. Where only some bundles are, a tool of
-    /// another one is nobody's (`TOOL_NOT_FOUND`), and the tools that find and call others are kept to these bundles. Costs nothing in the
+    /// another one is no one's (`TOOL_NOT_FOUND`), and the tools that find and call others are kept to these bundles. Costs nothing in the
     /// first case.
     pub(super) fn admitted(
         &self,
@@ -48,7 +48,7 @@ impl CribHost {
         arguments: Option<Box<RawValue>>,
     ) -> Result<Option<Box<RawValue>>, ToolError> {
         let given = arguments.as_ref().map_or("{}", |given| given.get());
-        // What is no object, or has something twice, is refused by whoever reads it next, who says why.
+        // A value that is not an object, or has a key twice, is refused with a reason by the next reader.
         let Ok(Value::Object(mut args)) = crate::api::read_strict(given.as_bytes()) else {
             return Ok(arguments);
         };
@@ -82,7 +82,7 @@ impl CribHost {
                 .collect(),
             _ => served.iter().collect(),
         };
-        // Nothing of what was asked for is served: a bundle that nobody has.
+        // Nothing of what was asked for is served: a bundle that no one has.
         let wanted = match wanted.is_empty() {
             true => json!([""]),
             false => json!(wanted),
@@ -102,7 +102,8 @@ impl CribHost {
             return Err(refused("is the name of a tool, as a text".to_owned()));
         };
         let found = self.crib.registry().find(other);
-        let entry = found.map_err(|error| unknown(format!("is no tool: {}", error.message())))?;
+        let entry =
+            found.map_err(|error| unknown(format!("is not a tool: {}", error.message())))?;
         if !is_served(&entry, &self.options) {
             let shown = text::shorten(other, 80);
             return Err(unknown(format!(

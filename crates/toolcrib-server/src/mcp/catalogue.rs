@@ -1,7 +1,7 @@
 //! The list of tools as MCP wants it: [`Catalogue`], made once for each state of the crib.
 //!
 //! Tools stand by name, whatever bundle they are of: the order of one list is that of every other, and a tool that comes or goes moves
-//! nobody else. What is off, cannot run or has no name of its own is not listed; a tool that MCP cannot express is left out alone, with
+//! no one else. A tool that is off, cannot run or shares its name is not listed; a tool that MCP cannot express is left out alone, with
 //! a reason. Pages are written once and kept as bytes, so that to answer is to hand them on.
 //!
 //! Where all of them together would cost a model more than `mcp.tokenBudget`, the list has the pinned ones and those that find and call
@@ -21,7 +21,7 @@ use toolcrib_mcp::server::{CacheScope, Caching, Capabilities, Description, Reply
 
 use super::{CribHost, HostOptions, cursor, icons};
 
-/// How long a list may be taken for true: changes are looked for as often as this. It is whoever's token opens the crib, nobody else's.
+/// How long a list may be taken for true: changes are looked for as often as this. It belongs to the holder of the token only.
 const CACHING: Caching = Caching {
     ttl_ms: 1000,
     scope: CacheScope::Private,

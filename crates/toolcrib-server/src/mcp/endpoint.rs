@@ -1,9 +1,9 @@
 //! `/mcp`: the endpoint of the server, behind its tokens and its checks of `Host` and `Origin`.
 //!
-//! What is asked is the protocol's business; here it is decided who asks, how many calls of whom run at once, and when streams end:
-//! with the server, and with the token of whoever reads. Calls take a place at the same gate as those of REST, so that neither way in
-//! is a way around the other; a call that waits for a person lends its place, and has it until it is over, also if nobody waits for it. A stream that stays open (`GET`, `subscriptions/listen`) has a place among the streams; one that ends
-//! with its call has the call's.
+//! The protocol crate handles messages; this module identifies the caller, limits its concurrent calls, and ends streams: with the server,
+//! and with the reader's token. Calls take a place at the same gate as those of REST, so that neither way in is a way around the other; a
+//! call that waits for a person lends its place, and has it until it is over, also if no one waits for it. A stream that stays open (`GET`,
+//! `subscriptions/listen`) has a place among the streams; one that ends with its call has the call's.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -24,9 +24,10 @@ use toolcrib_mcp::server::{Ask, Context, Description, Host, HttpBody, HttpReques
 use super::calls::result::refusal;
 use super::calls::{Arrival, Seat};
 use super::{CribHost, HostOptions};
-use crate::api::{Answer, Api, Asked, Body, ParamDoc, Place, Route, Who, param};
+use crate::api::{Answer, Api, ApiRequest, Body, ParamDoc, ParamIn, Route, Who, param};
 use crate::auth::{Clients, Principal};
-use crate::routes::calls::{Gate, Place as CallPlace, lending};
+use crate::observe::CallNote;
+use crate::routes::calls::{CallSlot, Gate, lending};
 use crate::routes::events;
 
 /// How long a call waits for a place.
@@ -41,7 +42,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .named("mcp", "mcp", "Takes one message of the Model Context Protocol.")
         .about(
             "Streamable HTTP, both eras on one address. Up to `2025-11-25` a client begins with `initialize`, whose answer has an \
-             `Mcp-Session-Id` to send with everything that follows; a session belongs to whoever began it. Since `2026-07-28` every request \
+             `Mcp-Session-Id` to send with everything that follows; a session belongs to the caller that began it. Since `2026-07-28` every request \
              stands for itself, and the headers `MCP-Protocol-Version`, `Mcp-Method` and `Mcp-Name` say what the body says.\n\n\
              A request is answered with one JSON object, or with a stream of events if something comes before its result or it takes a \
              moment. A notification, or an answer to a question of the server, is answered with 202. A stream of the older era can be \
@@ -128,14 +129,19 @@ fn version_param() -> ParamDoc {
 fn session_param() -> ParamDoc {
     let session = param::header("Mcp-Session-Id", "The session.");
     ParamDoc {
-        place: Place::Header,
+        place: ParamIn::Header,
         required: true,
         ..session
     }
 }
 
+tokio::task_local! {
+    /// Where the request that is being read notes its call. The host is asked before anything is awaited, so it finds the note here.
+    static NOTE: CallNote;
+}
+
 /// Answers a request to `/mcp`.
-async fn answer(api: Api, asked: Asked, method: Method) -> Answer {
+async fn answer(api: Api, asked: ApiRequest, method: Method) -> Answer {
     let caller = asked.caller()?;
     let who = asked.principal;
     // What stays open takes a place before anything is opened. A header that says so wrongly is refused further on.
@@ -156,13 +162,14 @@ async fn answer(api: Api, asked: Asked, method: Method) -> Answer {
         mcp.follow();
     }
     let principal: Arc<str> = caller.to_string().into();
-    let mut response = exchange(&mcp.server, method, asked.headers, asked.body, principal).await;
+    let exchanged = exchange(&mcp.server, method, asked.headers, asked.body, principal);
+    let mut response = NOTE.scope(asked.note, exchanged).await;
     if let Body::Stream(frames) = response.body_mut() {
         let frames = std::mem::replace(frames, futures_util::stream::empty().boxed());
         let stopping = api.stopping().clone();
         let stands = move || api.tokens().stands(&who);
         *response.body_mut() = match place {
-            // A call that runs is ended by the server's stopping in its own time, and its client is told how.
+            // A call that runs is ended by the server's stopping in its own time, and its client learns how.
             None => Body::stream(frames.take_while(move |_| std::future::ready(stands()))),
             Some(place) => Body::stream(frames.take_until(stopping.cancelled_owned()).take_while(
                 move |_| {
@@ -233,12 +240,12 @@ impl Mcp {
         }
     }
 
-    /// Looks, from now on, whether tools change: there is somebody who wants to be told.
+    /// Looks, from now on, whether tools change: a client wants to know.
     fn follow(&self) {
         self.following.get_or_init(|| {
             let stop = CancellationToken::new();
             let mut following = Arc::clone(&self.host).follow(self.server.clone()).boxed();
-            // It knows what there is before anybody is told that they will hear of changes.
+            // It knows the present tools before any client is promised changes.
             let _ = (&mut following).now_or_never();
             tokio::spawn(stop.clone().run_until_cancelled_owned(following));
             stop.drop_guard()
@@ -254,8 +261,8 @@ struct GatedHost {
 }
 
 impl GatedHost {
-    /// Waits for a place, as long as the client does; the error is what a model is told.
-    async fn enter(&self, context: &Context) -> Result<CallPlace, ToolError> {
+    /// Waits for a place, as long as the client does; the error is the text for the model.
+    async fn enter(&self, context: &Context) -> Result<CallSlot, ToolError> {
         let who = match context.principal.strip_prefix("client:") {
             Some(name) => Principal::Client(name.to_owned()),
             None => Principal::Operator,
@@ -296,6 +303,10 @@ impl Host for GatedHost {
         if !matches!(ask, Ask::CallTool { .. }) {
             return Arc::clone(&self.host).answer(ask, context);
         }
+        let note = NOTE.try_with(CallNote::clone).unwrap_or_default();
+        if let Some(traceparent) = &context.traceparent {
+            note.is_part_of(traceparent);
+        }
         async move {
             let at = Instant::now();
             let place = match self.enter(&context).await {
@@ -305,6 +316,7 @@ impl Host for GatedHost {
             let asked = lending(&self.host.crib, &place, &self.stopping);
             let arrival = Arrival {
                 at,
+                note,
                 seat: Some(Seat { place, asked }),
             };
             let host = Arc::clone(&self.host);
@@ -385,7 +397,7 @@ impl JsonSchema for AnswerDoc {
     }
 }
 
-/// What is not carried out: refused by the protocol, or by the server before it.
+/// A request that is not carried out: refused by the protocol, or by the server before it.
 struct RefusedDoc;
 
 impl JsonSchema for RefusedDoc {

@@ -1,7 +1,7 @@
 //! Telling clients that the list of tools is another one: [`CribHost::follow`].
 //!
-//! Files are looked at once a second, which costs some system calls, and at once when a call has found that something changed. What
-//! clients are told of is another list, not another state: switching a tool off and on again is nobody's news.
+//! Files are looked at once a second, which costs some system calls, and at once when a call has found that something changed. Clients are
+//! notified of another list, not of another state: switching a tool off and on again is not reported.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_secs(1);
 const SETTLE: Duration = Duration::from_millis(50);
 
 impl CribHost {
-    /// Tells the clients of a server, for as long as this is polled, when the list of tools changes. Never ends.
+    /// Notifies the clients of a server when the list of tools changes, for as long as this is polled. Never ends.
     pub async fn follow(self: Arc<Self>, server: Server) {
         let changed = Arc::new(Notify::new());
         let told = Arc::downgrade(&changed);

@@ -39,7 +39,7 @@ pub struct HostOptions {
     /// Only tools of these bundles; all if none is named.
     pub bundles: Vec<String>,
     /// Where clients come with tokens, whose these are: the person at a client is asked by elicitation only if the operator vouched for it
-    /// ([`Client::elicitation`](crate::auth::Client::elicitation)). `None` where whoever starts the client starts this, too.
+    /// ([`Client::elicitation`](crate::auth::Client::elicitation)). `None` where the user who starts the client starts this, too.
     pub tokens_of: Option<Clients>,
 }
 
@@ -72,7 +72,7 @@ impl CribHost {
     /// The list of tools as they are now.
     fn catalogue(&self) -> Arc<Catalogue> {
         let state = self.crib.registry().state();
-        // Held while it is made: whoever comes meanwhile would make the same.
+        // Held while it is made: a concurrent request would make the same.
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
         match &*listed {
             Some(known) if known.state == state => Arc::clone(known),

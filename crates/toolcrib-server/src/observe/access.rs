@@ -1,8 +1,8 @@
 //! The access log: one line for each request, when it is over.
 //!
-//! A thread of its own writes it, from a bounded queue and in batches: a terminal that somebody stopped, or a full pipe, costs lines
+//! Its own thread writes it, from a bounded queue and in batches: a terminal that someone stopped, or a full pipe, costs lines
 //! (which are counted) and never a request. A line has no value of a query, no token and no body in it by construction; secrets that
-//! somebody put into a path are masked.
+//! someone put into a path are masked.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -46,7 +46,7 @@ impl std::fmt::Debug for Sink {
     }
 }
 
-/// What is logged of a request.
+/// The logged fields of a request.
 pub(super) struct Line {
     pub(super) at: Timestamp,
     pub(super) peer: Peer,
@@ -134,7 +134,7 @@ impl AccessWriter {
 }
 
 impl Drop for AccessWriter {
-    /// Gives the thread a moment for what is left; a sink that takes nothing keeps nobody.
+    /// Gives the thread a moment for what is left; a sink that takes nothing keeps no one.
     fn drop(&mut self) {
         self.flush(Instant::now() + Duration::from_millis(500));
         drop(self.thread.get_mut().map(Option::take));
@@ -226,13 +226,13 @@ fn json(line: &Line, masker: &Masker, out: &mut String) {
     let _ = writeln!(out, "{object}");
 }
 
-/// The path. One that leads nowhere, or of somebody without a token, is cut short: such requests cost nothing, and would fill the disk.
+/// The path. One that leads nowhere, or of someone without a token, is cut short: such requests cost nothing, and would fill the disk.
 fn path(line: &Line, masker: &Masker) -> String {
     let most = line.route.map_or(MAX_WORD, |_| MAX_PATH);
     shown(&line.path, masker, most)
 }
 
-/// Who asked, in one word.
+/// The principal, in one word.
 pub(super) fn who(principal: &Principal) -> String {
     match principal {
         Principal::Nobody => "nobody".to_owned(),
@@ -384,7 +384,7 @@ mod tests {
         }
     }
 
-    /// Takes nothing until it is told to.
+    /// Accepts nothing until it is released.
     struct Stuck(Receiver<()>, Arc<Mutex<Vec<u8>>>);
 
     impl Write for Stuck {

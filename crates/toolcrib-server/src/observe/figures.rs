@@ -1,4 +1,4 @@
-//! What is counted: [`Figures`], atomics that requests, connections and calls add to.
+//! Counters: [`Figures`], atomics that requests, connections and calls add to.
 //!
 //! Adding costs some tens of nanoseconds and takes no lock that a writer holds for longer than that. The number of series is bounded
 //! whatever clients send: routes are those of the table, tools at most [`MAX_TOOLS`], codes and classes are fixed.
@@ -55,7 +55,7 @@ impl Histogram {
     }
 }
 
-/// The classes of statuses, and what stands in for one when the client went away before there was any.
+/// The classes of statuses, and what is in for one when the client went away before there was any.
 pub(super) const CLASSES: [&str; 6] = ["1xx", "2xx", "3xx", "4xx", "5xx", "aborted"];
 
 /// The requests of one route.
@@ -228,7 +228,7 @@ impl Figures {
                 .position(|known| *known == code)
                 .unwrap_or(ErrorCode::ALL.len()),
         };
-        // What was asked for and is no tool is text of the caller's, and no label.
+        // What was asked for and is not a tool is text of the caller's, and no label.
         let tool = match &record.bundle {
             Some(_) => record.tool.as_str(),
             None => NO_TOOL,

@@ -1,4 +1,4 @@
-//! What is said about requests and calls: the access log, metrics, traces.
+//! Reports about requests and calls: the access log, metrics, traces.
 //!
 //! ```text
 //! watch     one request, from its head to the end of its answer     figures   counters and histograms, kept by atomics
@@ -6,7 +6,7 @@
 //! traces    spans of requests and calls, sent to a collector        process   what the system says about this process
 //! ```
 //!
-//! The invariant: whoever looks on holds nobody up. A request or a call adds to atomics and puts a line into a bounded queue; what does
+//! The invariant: an observer delays no one. A request or a call adds to atomics and puts a line into a bounded queue; what does
 //! not fit is dropped and counted. No token, no value of a query, no body and no argument gets here.
 //!
 //! Calls are seen by their records (`Registry::on_record`), so each is counted once, nested ones too. The id of a call's span
@@ -83,7 +83,7 @@ impl Default for Observer {
 }
 
 impl Observer {
-    /// An observer that logs and traces as it is told.
+    /// An observer that logs and traces as configured.
     pub fn new(options: ObserverOptions) -> Self {
         let figures = Arc::new(Figures::default());
         Observer(Arc::new(Shared {

@@ -1,7 +1,7 @@
 //! The figures as Prometheus reads them: its text format 0.0.4.
 //!
-//! Names begin with `toolcrib_`, units are seconds and bytes, counters end in `_total`. The test of this file reads the text back with a
-//! strict parser of its own.
+//! Names begin with `toolcrib_`, units are seconds and bytes, counters end in `_total`. The test of this file reads the text back with its
+//! own strict parser.
 
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,7 +19,7 @@ pub(crate) struct GateNow {
     pub(crate) waiting: u64,
 }
 
-/// What is in the home at this moment.
+/// The contents of the home at this moment.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StoreNow {
     /// Bundles of the store.
@@ -28,7 +28,7 @@ pub(crate) struct StoreNow {
     pub(crate) tools: u64,
     /// Files of the store that cannot be read.
     pub(crate) damaged: u64,
-    /// Questions that wait for a person; `None` if nobody can say.
+    /// Questions that wait for a person; `None` if no one can say.
     pub(crate) approvals_pending: Option<u64>,
     /// Records of calls that were written, and that were lost.
     pub(crate) records_written: u64,
@@ -96,7 +96,7 @@ pub(super) fn write(shared: &Shared, gate: &GateNow, store: &StoreNow) -> String
 fn requests(text: &mut Text, shared: &Shared) {
     let figures = &shared.figures;
     let routes = figures.routes.get().map_or(&[][..], |routes| &routes.all);
-    // Routes nobody asked for yet are left out: a hundred of them with seventeen buckets each are a long answer about nothing.
+    // Routes no one asked for yet are left out: a hundred of them with seventeen buckets each are a long answer about nothing.
     let asked = || {
         routes.iter().filter(|route| {
             let counts = route.by_class.iter().map(|count| count.load(Relaxed));

@@ -37,7 +37,7 @@ fn labels(mut text: &str) -> (BTreeMap<String, String>, &str) {
                 (_, '\\') => value.push(match letters.next().expect("something is escaped").1 {
                     'n' => '\n',
                     letter @ ('\\' | '"') => letter,
-                    other => panic!("`\\{other}` is no escape"),
+                    other => panic!("`\\{other}` is not an escape"),
                 }),
                 (_, letter) => value.push(letter),
             }

@@ -1,7 +1,7 @@
 //! One request as it is watched: [`Watch`], from its head to the end of its answer.
 
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
@@ -45,7 +45,16 @@ pub struct CallNote(Arc<Noted>);
 struct Noted {
     call: OnceLock<CallId>,
     /// The request's span, if it is traced.
-    span: Option<(SpanContext, Arc<OnceLock<super::Tracer>>)>,
+    span: Option<(Mutex<SpanContext>, Arc<OnceLock<super::Tracer>>)>,
+    /// The span that the call belongs to, where that is not the request's.
+    caller: OnceLock<SpanContext>,
+}
+
+impl Noted {
+    fn span(&self) -> Option<SpanContext> {
+        let (span, _) = self.span.as_ref()?;
+        Some(*span.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 impl std::fmt::Debug for CallNote {
@@ -65,10 +74,28 @@ impl CallNote {
         if self.0.call.set(id.clone()).is_err() {
             return;
         }
-        if let Some((span, tracer)) = &self.0.span
+        if let Some((_, tracer)) = &self.0.span
             && let Some(tracer) = tracer.get()
+            && let Some(span) = self.0.caller.get().copied().or_else(|| self.0.span())
         {
-            tracer.belongs(id, *span);
+            tracer.belongs(id, span);
+        }
+    }
+
+    /// The body says what the request is part of (`_meta.traceparent` of MCP). A request whose headers say nothing becomes part of that, its
+    /// call with it; where they name another trace, the call alone does.
+    pub fn is_part_of(&self, traceparent: &str) {
+        let Some((span, _)) = &self.0.span else {
+            return;
+        };
+        let Some(caller) = SpanContext::of_another(traceparent) else {
+            return;
+        };
+        let mut span = span.lock().unwrap_or_else(PoisonError::into_inner);
+        if span.is_first() {
+            *span = span.below(&caller);
+        } else if !span.is_of_the_trace_of(&caller) {
+            let _ = self.0.caller.set(caller);
         }
     }
 }
@@ -83,14 +110,14 @@ impl Watch {
         shared.figures.began();
         let span = shared.tracer.get().map(|_| {
             let span = SpanContext::of_request(&parts.headers);
-            (span, Arc::clone(&shared.tracer))
+            (Mutex::new(span), Arc::clone(&shared.tracer))
         });
         Watch(Some(Box::new(Watching {
             shared: Arc::clone(shared),
             began: Instant::now(),
             began_at: Timestamp::now(),
             method: parts.method.clone(),
-            // Nobody else reads them, and most of the cost of watching is copies.
+            // No one else reads them, and most of the cost of watching is copies.
             path: match shared.access {
                 Some(_) => parts.uri.path().to_owned(),
                 None => String::new(),
@@ -105,6 +132,7 @@ impl Watch {
             note: CallNote(Arc::new(Noted {
                 call: OnceLock::new(),
                 span,
+                caller: OnceLock::new(),
             })),
             status: None,
             bytes: 0,
@@ -143,7 +171,7 @@ impl Watch {
         let (mut parts, body) = response.into_parts();
         if let Some(watching) = &mut self.0 {
             watching.status = Some(parts.status.as_u16());
-            if let Some((span, _)) = &watching.note.0.span
+            if let Some(span) = watching.note.0.span()
                 && let Ok(value) = HeaderValue::from_str(&span.traceparent())
             {
                 parts.headers.insert("traceresponse", value);
@@ -207,7 +235,7 @@ impl Watching {
         let route = self.route.map(|(at, _)| at);
         shared.figures.ended(route, self.status, ended, duration);
         if let Some(tracer) = shared.tracer.get()
-            && let Some((context, _)) = self.note.0.span
+            && let Some(context) = self.note.0.span()
         {
             tracer.request(RequestSpan {
                 context,
@@ -240,7 +268,7 @@ impl Watching {
     }
 }
 
-/// A stream that tells its watch how it ends.
+/// A stream that reports its end to its watch.
 struct Followed {
     pieces: futures_util::stream::BoxStream<'static, Bytes>,
     _open: Option<StreamOpen>,

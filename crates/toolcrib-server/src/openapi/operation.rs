@@ -4,7 +4,7 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
 use super::{ERROR, path_names};
-use crate::api::{ParamDoc, Payload, Place, Route, Who, param};
+use crate::api::{ParamDoc, ParamIn, Payload, Route, Who, param};
 
 pub(super) fn describe(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let doc = &route.doc;
@@ -34,7 +34,7 @@ pub(super) fn describe(route: &Route, generator: &mut SchemaGenerator) -> Value 
     operation.into()
 }
 
-/// Who may use a route, in one word.
+/// The principals that may use a route, in one word.
 pub(super) fn who_word(who: Who) -> &'static str {
     match who {
         Who::Anybody => "anybody",
@@ -54,7 +54,7 @@ pub(super) fn params(route: &Route) -> Vec<ParamDoc> {
     };
     let own = |name| {
         let mut params = route.doc.params.iter();
-        params.find(|param| param.place == Place::Path && param.name == name)
+        params.find(|param| param.place == ParamIn::Path && param.name == name)
     };
     let of_path = path_names(route).map(|name| match own(name) {
         Some(param) => copy(param),
@@ -64,20 +64,20 @@ pub(super) fn params(route: &Route) -> Vec<ParamDoc> {
         .doc
         .params
         .iter()
-        .filter(|param| param.place != Place::Path);
+        .filter(|param| param.place != ParamIn::Path);
     of_path.chain(others.map(copy)).collect()
 }
 
 fn parameter(param: &ParamDoc, generator: &mut SchemaGenerator) -> Value {
     let place = match param.place {
-        Place::Path => "path",
-        Place::Query => "query",
-        Place::Header => "header",
+        ParamIn::Path => "path",
+        ParamIn::Query => "query",
+        ParamIn::Header => "header",
     };
     json!({
         "name": param.name,
         "in": place,
-        "required": param.required || param.place == Place::Path,
+        "required": param.required || param.place == ParamIn::Path,
         "description": param.about,
         "schema": (param.schema)(generator),
     })

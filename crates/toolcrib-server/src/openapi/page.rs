@@ -83,7 +83,7 @@ fn head(html: &mut String, routes: &Routes, server: &str) {
     );
     put(
         html,
-        "<p>Bodies are JSON in UTF-8; a key that stands twice in one object and a parameter that a route does not list are refused. An error is <code>{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}</code>, and its status belongs to its code.</p><p>Every route may also answer 400 (not a request it takes), 401 (no good token), 403 (not for this token, <code>Host</code> or <code>Origin</code>) and 500 (a bug, or files that cannot be read or written); one that takes a body also 408 (too slow), 413 (too long) and 415 (of another type).</p></header>\n",
+        "<p>Bodies are JSON in UTF-8; a key that appears twice in one object and a parameter that a route does not list are refused. An error is <code>{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}</code>, and its status belongs to its code.</p><p>Every route may also answer 400 (not a request it takes), 401 (no good token), 403 (not for this token, <code>Host</code> or <code>Origin</code>) and 500 (a bug, or files that cannot be read or written); one that takes a body also 408 (too slow), 413 (too long) and 415 (of another type).</p></header>\n",
     );
 }
 

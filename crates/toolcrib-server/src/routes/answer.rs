@@ -10,7 +10,7 @@ use toolcrib::{CallRequest, ErrorCode, ToolError};
 
 use super::calls::{Approvals, Wanted, make_one};
 use super::read_aside;
-use crate::api::{Answer, Api, Asked, Refusal, Route, Who, json_response, param};
+use crate::api::{Answer, Api, ApiRequest, Refusal, Route, Who, json_response, param};
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
@@ -29,8 +29,8 @@ pub(crate) fn routes() -> Vec<Route> {
         .about(
             "Send the provider's answer as it came, the message in it, the conversation that it ends, or just the list of calls; \
              pieces of a stream are merged first. All calls run at once, up to 16 of them, and are answered in the model's order. \
-             Every call is answered: what cannot be read, is refused or fails is a result that says what to do. So the answer is \
-             200 whatever became of the calls; `calls` tells it call by call. A call that needs a person's approval waits until it is \
+             Every call is answered: what cannot be read, is refused or fails is a result that says what to do. So the answer is 200 \
+             whatever the calls returned; `calls` reports each of them. A call that needs a person's approval waits until it is \
              answered or expires. A reply without calls has no messages. The calls end when the connection goes.",
         )
         .param(param::path(
@@ -39,8 +39,8 @@ pub(crate) fn routes() -> Vec<Route> {
         ))
         .param(param::query(
             "approvals",
-            "Who is asked about calls that need approval: people (`wait`), or nobody, because only what was approved before runs \
-             (`given`), or because the operator, who asks, agrees (`yes`).",
+            "The approver of calls that need approval: people (`wait`), or no one, because only calls approved before run (`given`), or \
+             because the operator, who sends the request, agrees (`yes`).",
             approvals,
         ))
         .takes::<ReplyBody>("The reply.", || {
@@ -48,7 +48,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 {"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {"path": "README.md"}}]})
         })
         .answers::<Answered>(200, "The messages to append to the conversation, and what became of each call.")
-        .refuses(400, "The body is no reply of this provider, or could be one of several.")
+        .refuses(400, "The body is not a reply of this provider, or could be from several.")
         .refuses(403, "`approvals=yes` is for the operator.")
         .refuses(404, "There is no such provider.");
     vec![route]
@@ -74,7 +74,7 @@ impl JsonSchema for ReplyBody {
     }
 }
 
-async fn answer(api: Api, asked: Asked) -> Answer {
+async fn answer(api: Api, asked: ApiRequest) -> Answer {
     let format = ReplyFormat::parse_or_auto(asked.path.get("provider"))
         .map_err(|error| Refusal::new(ErrorCode::NotFound, UnknownChoice::to_string(&error)))?;
     let approvals = match asked.query.text("approvals") {

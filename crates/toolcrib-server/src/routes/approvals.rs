@@ -1,6 +1,6 @@
 //! Questions to people: `/api/approvals`.
 //!
-//! The operator alone sees and answers them: whoever calls tools by a client's token can never approve its own call. An answer names
+//! The operator alone sees and answers them: a caller with a client's token can never approve its own call. An answer names
 //! the digest of what was shown; the queue of the library decides who was first.
 
 use futures_util::FutureExt as _;
@@ -16,9 +16,9 @@ use toolcrib::{ErrorCode, ToolError};
 
 use super::blocking;
 
-use crate::api::{Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, param};
+use crate::api::{Answer, Api, ApiRequest, Paging, Refusal, Route, Who, json_response, param};
 
-/// Who answers when nobody says.
+/// The name that answers when none is given.
 const OPERATOR: &str = "operator";
 
 /// The routes of this topic.
@@ -33,7 +33,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "approvals",
             "Lists the questions to people, oldest first.",
         )
-        .about("What is over is kept for a day.")
+        .about("Decided and expired questions are kept for a day.")
         .param(param::query(
             "status",
             "Only those that stand here; all of them when nothing is said.",
@@ -47,7 +47,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .named(
             "getApproval",
             "approvals",
-            "Shows a question and where it stands.",
+            "Shows a question and its status.",
         )
         .param(param::path("id", by_id))
         .answers::<Queued>(200, "The question.")
@@ -80,10 +80,10 @@ pub(crate) fn routes() -> Vec<Route> {
         .refuses(404, "There is no such question.")
         .refuses(
             409,
-            "Somebody else has decided, the caller gave up, the digest is that of other arguments, or a file that the call runs has \
+            "Another answer came first, the caller gave up, the digest is that of other arguments, or a file that the call runs has \
             changed (`details.changed`): then a new question takes the place of this one.",
         )
-        .refuses(410, "Nobody answered in time.")
+        .refuses(410, "No one answered in time.")
         .refuses(
             422,
             "The edited arguments, or the grant, cannot be used: `details.cause` says why, with its code and details. The question stays open.",
@@ -122,12 +122,12 @@ struct AnswerBody {
     /// What to allow from now on without asking, too. Only with an approval.
     #[serde(default)]
     grant: Option<GrantWish>,
-    /// Who answers, for the record; `operator` when nobody says.
+    /// The name of the answering person, for the record; `operator` by default.
     #[serde(default)]
     by: Option<String>,
 }
 
-/// What is allowed from now on along with an answer: usually one of the question's `offers`.
+/// A grant for later calls that comes with the answer: usually one of the question's `offers`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GrantWish {
@@ -135,10 +135,10 @@ struct GrantWish {
     shape: Shape,
     /// How far.
     scope: Scope,
-    /// How long, in milliseconds; as long as is usual for its scope when nobody says, a year at most.
+    /// How long, in milliseconds; as long as is usual for its scope when no one says, a year at most.
     #[serde(default)]
     expires_in_ms: Option<u64>,
-    /// How many calls; any number when nobody says.
+    /// How many calls; any number when no one says.
     #[serde(default)]
     max_uses: Option<u64>,
     /// Why.
@@ -157,7 +157,7 @@ impl From<GrantWish> for GrantRequest {
     }
 }
 
-async fn list(api: Api, asked: Asked) -> Answer {
+async fn list(api: Api, asked: ApiRequest) -> Answer {
     let only = match asked.query.text("status") {
         None => None,
         Some(word) => Some(status_named(word)?),
@@ -184,13 +184,13 @@ fn status_named(word: &str) -> Result<Status, Refusal> {
     })
 }
 
-async fn show(api: Api, asked: Asked) -> Answer {
+async fn show(api: Api, asked: ApiRequest) -> Answer {
     let id = asked.path.get("id").to_owned();
     let queued = blocking(move || api.crib().approvals().show(&id)).await;
     Ok(json_response(StatusCode::OK, &queued.map_err(refusal)?))
 }
 
-async fn answer(api: Api, asked: Asked) -> Answer {
+async fn answer(api: Api, asked: ApiRequest) -> Answer {
     let body: AnswerBody = asked.json()?;
     if !body.approved && (body.modified_args.is_some() || body.grant.is_some()) {
         return Err(Refusal::usage(

@@ -11,14 +11,14 @@ use toolcrib::{Crib, Slug, ToolError};
 
 use super::bundles::seen;
 use super::work::{blocking, bundle_of, refuse_own, refused, shown};
-use crate::api::{Answer, Asked, Body, Refusal, Route, Who, param};
+use crate::api::{Answer, ApiRequest, Body, Refusal, Route, Who, param};
 
 /// What differs between a bundle and an archive.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Difference {
     #[serde(flatten)]
     comparison: ComparisonShown,
-    /// What is odd about the archive.
+    /// Warnings about the archive.
     notes: Vec<String>,
 }
 
@@ -69,11 +69,11 @@ pub(crate) fn routes() -> Vec<Route> {
             |api, asked| blocking(api, asked, export),
         )
         .named("exportBundle", "archives", "Packs a bundle of the store into a ZIP file.")
-        .about("The same content gives the same bytes. Nothing is packed if the value of a secret stands in a definition.")
+        .about("The same content gives the same bytes. Nothing is packed if a definition contains the value of a secret.")
         .answers_with(200, "The archive.", "application/zip")
         .refuses(403, "It is one of Toolcrib's own.")
         .refuses(404, "There is no such bundle.")
-        .refuses(409, "The value of a secret stands in it."),
+        .refuses(409, "It contains the value of a secret."),
         Route::new(Method::POST, "/api/bundles/import", Who::Operator, |api, asked| {
             blocking(api, asked, import)
         })
@@ -82,7 +82,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "It arrives switched off and marked as imported: every call of its tools asks. The answer says what its tools would run, \
              reach and tell, and what is wrong with them; `PATCH` switches it on.",
         )
-        .param(param::query_text("slug", "Another slug for it; then it is a copy with ids of its own."))
+        .param(param::query_text("slug", "Another slug for it; then it is a copy with its own ids."))
         .param(param::query_flag("update", "Whether it may replace the bundle of its id."))
         .param(param::query_flag("dryRun", "Whether only to say what would come of it."))
         .param(param::query_flag(
@@ -91,7 +91,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ))
         .param(param::header(
             "If-Match",
-            "With `update`: the `digest` of the dry run, in quotes. What is replaced is what was compared there, or nothing.",
+            "With `update`: the `digest` of the dry run, in quotes. Only the state that was compared there is replaced, or nothing.",
         ))
         .takes_zip(MAX_ARCHIVE_BYTES as u64)
         .answers::<Import>(201, "It was taken in as a new bundle.")
@@ -106,7 +106,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .named("reviewBundle", "archives", "Says what the tools of a bundle of the store run, send, reach and tell.")
         .about(
-            "What somebody should see before they switch on a bundle that came from elsewhere. `PATCH /tools/bundles/{bundleID}` with \
+            "What to review before switching on a bundle that came from elsewhere. `PATCH /tools/bundles/{bundleID}` with \
              `If-Match: \"DIGEST\"` then switches on what was seen, or nothing.",
         )
         .answers::<Review>(200, "Every version of every tool, as if all of it were new.")
@@ -126,14 +126,14 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-fn restore(crib: &Crib, asked: &Asked) -> Answer {
+fn restore(crib: &Crib, asked: &ApiRequest) -> Answer {
     refuse_own(&bundle_of(crib, asked)?)?;
     let bundle = crib.restore_bundle(asked.path.get("bundleID"))?;
     let view = crib.bundle(&bundle.bundle_id.to_string())?;
     Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
 }
 
-fn export(crib: &Crib, asked: &Asked) -> Answer {
+fn export(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     refuse_own(&view)?;
     let (id, slug) = (view.bundle.bundle_id, view.bundle.slug.as_str());
@@ -156,7 +156,7 @@ fn export(crib: &Crib, asked: &Asked) -> Answer {
     Ok(response)
 }
 
-fn import(crib: &Crib, asked: &Asked) -> Answer {
+fn import(crib: &Crib, asked: &ApiRequest) -> Answer {
     let slug = asked.query.text("slug").map(Slug::parse).transpose();
     let slug = slug.map_err(|error| Refusal::usage(format!("`slug`: {error}")))?;
     let update = asked.query.flag("update")?;
@@ -197,7 +197,7 @@ fn import(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, status, &import))
 }
 
-fn review(crib: &Crib, asked: &Asked) -> Answer {
+fn review(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     refuse_own(&view)?;
     let id = view.bundle.bundle_id;
@@ -223,7 +223,7 @@ fn review(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, StatusCode::OK, &review))
 }
 
-fn diff(crib: &Crib, asked: &Asked) -> Answer {
+fn diff(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     refuse_own(&view)?;
     let archive = read(crib, asked)?;
@@ -240,7 +240,7 @@ fn diff(crib: &Crib, asked: &Asked) -> Answer {
 }
 
 /// The archive in the body.
-fn read(crib: &Crib, asked: &Asked) -> Result<Archive, Refusal> {
+fn read(crib: &Crib, asked: &ApiRequest) -> Result<Archive, Refusal> {
     if asked.body.is_empty() {
         return Err(Refusal::usage("an archive is missing: send a ZIP file"));
     }

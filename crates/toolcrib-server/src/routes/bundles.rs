@@ -10,9 +10,9 @@ use toolcrib::store::{BundleDigest, BundleDraft, Put};
 use toolcrib::{BundleId, Crib, Slug};
 
 use super::work::{Switch, blocking, bundle_of, bundles_of, refuse_own, refused, shown};
-use crate::api::{Answer, Asked, Paging, Refusal, Route, Who, located, no_content, param};
+use crate::api::{Answer, ApiRequest, Paging, Refusal, Route, Who, located, no_content, param};
 
-/// What `PUT` takes. What is read-only may stay in a body that `GET` answered, and means nothing.
+/// What `PUT` takes. Read-only fields may stay in a body that `GET` returned; they are ignored.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[expect(dead_code, reason = "what is read-only is read, and means nothing")]
@@ -22,7 +22,7 @@ struct BundleBody {
     slug: Slug,
     /// The name for lists; the slug if it is left out.
     display_name: Option<String>,
-    /// What is in it.
+    /// Its contents.
     description: Option<String>,
     /// The switch; as it was, or on for a new one.
     is_enabled: Option<bool>,
@@ -82,7 +82,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .param(param::query_list(
             "bundleIDs",
-            "Only these, by id or slug, separated by commas; one that nobody has is no error.",
+            "Only these, by id or slug, separated by commas; an unknown bundle is not an error.",
         ))
         .param(param::include_disabled())
         .params(param::pages())
@@ -132,7 +132,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-fn list(crib: &Crib, asked: &Asked) -> Answer {
+fn list(crib: &Crib, asked: &ApiRequest) -> Answer {
     let paging = Paging::of(&asked.query)?;
     let page = crib.bundle_page(&BundleQuery {
         bundles: bundles_of(asked)?,
@@ -147,12 +147,12 @@ fn list(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, StatusCode::OK, &rows))
 }
 
-fn get(crib: &Crib, asked: &Asked) -> Answer {
+fn get(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
 }
 
-fn put(crib: &Crib, asked: &Asked) -> Answer {
+fn put(crib: &Crib, asked: &ApiRequest) -> Answer {
     let (id, there) = id_to_put(crib, asked.path.get("bundleID"))?;
     if let Some(view) = &there {
         refuse_own(view)?;
@@ -194,13 +194,13 @@ fn id_to_put(crib: &Crib, named: &str) -> Result<(BundleId, Option<BundleView>),
         (_, Ok(view)) => Ok((view.bundle.bundle_id, Some(view))),
         (Ok(id), Err(_)) => Ok((id, None)),
         (Err(error), Err(_)) => Err(Refusal::usage(format!(
-            "`{}` is no bundle that is there, and no id for a new one: {error}",
+            "`{}` is not an existing bundle, and not an id for a new one: {error}",
             text::shorten(named, 80)
         ))),
     }
 }
 
-fn patch(crib: &Crib, asked: &Asked) -> Answer {
+fn patch(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     let is_enabled = Switch::of(asked, &view, &ATTRIBUTES)?;
     // By its id: the one that was looked at.
@@ -221,8 +221,8 @@ fn patch(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, StatusCode::OK, &BundleRow::from(&view)))
 }
 
-/// What whoever switches a bundle on has seen of it, if they say so.
-pub(super) fn seen(asked: &Asked) -> Result<Option<BundleDigest>, Refusal> {
+/// The state that the person who switches a bundle on has seen, if given.
+pub(super) fn seen(asked: &ApiRequest) -> Result<Option<BundleDigest>, Refusal> {
     let mut said = asked.headers.get_all(http::header::IF_MATCH).iter();
     let (Some(value), more) = (said.next(), said.next()) else {
         return Ok(None);
@@ -236,7 +236,7 @@ pub(super) fn seen(asked: &Asked) -> Result<Option<BundleDigest>, Refusal> {
     })
 }
 
-fn delete(crib: &Crib, asked: &Asked) -> Answer {
+fn delete(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     refuse_own(&view)?;
     crib.delete_bundle(&view.bundle.bundle_id.to_string())?;

@@ -13,7 +13,7 @@ use toolcrib::wire::{DefinitionOptions, Definitions, Provider, definitions};
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use super::work::{blocking, shown};
-use crate::api::{Answer, Asked, Refusal, Route, Who, param};
+use crate::api::{Answer, ApiRequest, Refusal, Route, Who, param};
 
 /// What came of checking.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "tools",
             "Only these tools, by name or any other reference, separated by commas; also those that are off.",
         ))
-        .param(param::query_flag("strict", "OpenAI's strict mode; for `openai` and `openai-responses` only."))
+        .param(param::query_flag("strict", "The provider's strict mode; for `openai`, `openai-responses` and `anthropic` only."))
         .answers::<Definitions>(200, "The definitions, ready to send, by name.")
         .refuses(404, "There is no such provider, bundle or tool."),
         Route::new(Method::POST, "/api/check", Who::Operator, |api, asked| {
@@ -92,11 +92,11 @@ pub(crate) fn routes() -> Vec<Route> {
         .takes::<CheckBody>("The definition.", || {
             json!({"file": "hello.yaml", "content": "description: Says hello\ntags: [read]\nbash: echo hello\n"})
         })
-        .answers::<Checked>(200, "What is wrong with it, if something is."),
+        .answers::<Checked>(200, "Its problem, if there is one."),
     ]
 }
 
-fn definitions_for(crib: &Crib, asked: &Asked) -> Answer {
+fn definitions_for(crib: &Crib, asked: &ApiRequest) -> Answer {
     if asked.path.get("provider") == PLAIN {
         let made = Definitions {
             tools: specs(crib, asked)?.iter().map(|spec| plain(spec)).collect(),
@@ -113,7 +113,7 @@ fn definitions_for(crib: &Crib, asked: &Asked) -> Answer {
     let strict = asked.query.flag("strict")?;
     if strict && !provider.has_strict_mode() {
         return Err(Refusal::usage(
-            "`strict` is OpenAI's: use it with `openai` or `openai-responses`",
+            "`strict` works with `openai`, `openai-responses` and `anthropic`",
         ));
     }
     let specs = specs(crib, asked)?;
@@ -134,7 +134,7 @@ fn plain(spec: &ToolSpec) -> Value {
 }
 
 /// The tools that were asked for.
-fn specs(crib: &Crib, asked: &Asked) -> Result<Vec<Arc<ToolSpec>>, Refusal> {
+fn specs(crib: &Crib, asked: &ApiRequest) -> Result<Vec<Arc<ToolSpec>>, Refusal> {
     let registry = crib.registry();
     let tools = asked.query.list("tools");
     match (asked.query.text("bundle"), tools.as_slice()) {
@@ -155,7 +155,7 @@ fn specs(crib: &Crib, asked: &Asked) -> Result<Vec<Arc<ToolSpec>>, Refusal> {
     }
 }
 
-fn check(crib: &Crib, asked: &Asked) -> Answer {
+fn check(crib: &Crib, asked: &ApiRequest) -> Answer {
     let fields = asked.object()?;
     let (file, text) = match fields.contains_key("content") {
         true => {

@@ -9,7 +9,7 @@ use serde_json::json;
 use toolcrib::ToolError;
 
 use crate::api::{
-    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, list_response, located,
+    Answer, Api, ApiRequest, Paging, Refusal, Route, Who, json_response, list_response, located,
     no_content, param,
 };
 use crate::auth::{Client, Clients, ClientsError, NewClient, cancel_strays, remove_clients};
@@ -49,13 +49,13 @@ pub(crate) fn routes() -> Vec<Route> {
             .about("A client's token lists, searches and calls tools. It never answers a question, its own least of all; but for MCP clients that \
                  you vouch for with `elicitation`, which ask the person at them.")
             .takes::<AddClient>("The client.", || json!({"name": "assistant"}))
-            .answers::<NewClient>(201, "The client and its token, which is told this once.")
+            .answers::<NewClient>(201, "The client and its token, which is shown once.")
             .refuses(409, "There is a client of this name already, or there are too many."),
         Route::new(Method::DELETE, "/api/clients/{name}", Who::Operator, remove)
             .named("removeClient", "clients", "Takes a client's token back.")
             .about(
                 "With it go its grants, its open questions (denied by `client removed`), its running calls (cancelled) and its streams. \
-                 Whoever gets the name next is another caller, `client:NAME#2`, and sees nothing of it.",
+                 The next client of this name is another caller, `client:NAME#2`, and sees none of its data.",
             )
             .param(param::path("name", "The client's name."))
             .answers_with(204, "Its next request is refused.", "")
@@ -75,7 +75,7 @@ async fn with_clients<T: Send + 'static>(
     }
 }
 
-fn list(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn list(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let paging = Paging::of(&asked.query)?;
         let clients = with_clients(api, Clients::list).await?;
@@ -85,7 +85,7 @@ fn list(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn add(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let AddClient { name, elicitation } = asked.json()?;
         let made = with_clients(api, move |clients| clients.add_with(&name, elicitation)).await?;
@@ -95,7 +95,7 @@ fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn remove(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn remove(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let name = asked.path.get("name").to_owned();
         let crib = api.crib().clone();

@@ -1,6 +1,6 @@
-//! What is allowed without asking: `/api/grants`.
+//! Calls that are allowed without asking: `/api/grants`.
 //!
-//! The operator alone makes and takes back grants; they are bound to a tool, to patterns of its arguments and to whoever calls. What
+//! The operator alone makes and takes back grants; they are bound to a tool, to patterns of its arguments and to the caller. What
 //! takes something away, and what does not say what it does, is asked about every time: there is no grant for it.
 
 use futures_util::FutureExt as _;
@@ -17,7 +17,7 @@ use super::approvals::who_answers;
 use super::blocking;
 
 use crate::api::{
-    Answer, Api, Asked, Paging, Refusal, Route, Who, json_response, located, no_content, param,
+    Answer, Api, ApiRequest, Paging, Refusal, Route, Who, json_response, located, no_content, param,
 };
 
 /// The routes of this topic.
@@ -107,7 +107,7 @@ struct GrantPage {
     next_page_token: Option<String>,
 }
 
-/// A grant that somebody wants.
+/// A grant that someone wants.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct GrantBody {
@@ -118,22 +118,22 @@ struct GrantBody {
     shape: Shape,
     /// How far: `session`, `project` or `user`. One for a single call is made along with the answer to its question.
     scope: Scope,
-    /// How long, in milliseconds; as long as is usual for its scope when nobody says, a year at most.
+    /// How long, in milliseconds; as long as is usual for its scope when no one says, a year at most.
     #[serde(default)]
     expires_in_ms: Option<u64>,
-    /// How many calls; any number when nobody says.
+    /// How many calls; any number when no one says.
     #[serde(default)]
     max_uses: Option<u64>,
     /// Why.
     #[serde(default)]
     reason: Option<String>,
-    /// For whose calls: `operator`, `cli`, `library`, `mcp` or `client:NAME`. Those of whoever asks when nothing is said.
+    /// For whose calls: `operator`, `cli`, `library`, `mcp` or `client:NAME`. The asking caller's by default.
     #[serde(default)]
     caller: Option<String>,
     /// The session, for the scope `session`: what calls give as theirs. The server's own when nothing is said.
     #[serde(default)]
     session: Option<String>,
-    /// Who makes it, for the record; `operator` when nobody says.
+    /// The name of the person who makes it, for the record; `operator` by default.
     #[serde(default)]
     by: Option<String>,
 }
@@ -153,7 +153,7 @@ struct Simulated {
     words: String,
 }
 
-async fn list(api: Api, asked: Asked) -> Answer {
+async fn list(api: Api, asked: ApiRequest) -> Answer {
     let all = asked.query.flag("all")?;
     let paging = Paging::of(&asked.query)?;
     let list = blocking(move || match all {
@@ -171,7 +171,7 @@ async fn list(api: Api, asked: Asked) -> Answer {
     Ok(json_response(StatusCode::OK, &page))
 }
 
-async fn make(api: Api, asked: Asked) -> Answer {
+async fn make(api: Api, asked: ApiRequest) -> Answer {
     let simulate = asked.query.flag("simulate")?;
     let body: GrantBody = asked.json()?;
     if body.session.is_some() && body.scope != Scope::Session {
@@ -208,7 +208,7 @@ async fn make(api: Api, asked: Asked) -> Answer {
 }
 
 /// For whose calls a grant is meant.
-fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refusal> {
+fn caller_of(body: &GrantBody, asked: &ApiRequest, api: &Api) -> Result<Caller, Refusal> {
     let Some(word) = &body.caller else {
         return asked.caller();
     };
@@ -216,7 +216,7 @@ fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refus
         Ok(Caller::ToolFor(_) | Caller::Tool) => Err(Refusal::usage(
             "calls that a tool makes are granted along with the question about one of them",
         )),
-        // A grant for a name that is free would be found there by whoever gets it next.
+        // A grant for a name that is free would be found there by the next client of that name.
         Ok(Caller::Client(name)) => match api.tokens().clients().caller(&name) {
             Ok(Some(caller)) => Ok(Caller::Client(caller)),
             Ok(None) | Err(_) => Err(Refusal::usage(format!(
@@ -226,19 +226,19 @@ fn caller_of(body: &GrantBody, asked: &Asked, api: &Api) -> Result<Caller, Refus
         },
         Ok(caller) => Ok(caller),
         Err(_) => Err(Refusal::usage(format!(
-            "`{}` is no caller; there are `operator`, `cli`, `library`, `mcp` and `client:NAME`",
+            "`{}` is not a caller; there are `operator`, `cli`, `library`, `mcp` and `client:NAME`",
             text::shorten(word, 80)
         ))),
     }
 }
 
-async fn show(api: Api, asked: Asked) -> Answer {
+async fn show(api: Api, asked: ApiRequest) -> Answer {
     let id = asked.path.get("id").to_owned();
     let grant = blocking(move || api.crib().grants().find(&id)).await;
     Ok(json_response(StatusCode::OK, &grant.map_err(refusal)?))
 }
 
-async fn revoke(api: Api, asked: Asked) -> Answer {
+async fn revoke(api: Api, asked: ApiRequest) -> Answer {
     let id = asked.path.get("id").to_owned();
     blocking(move || api.crib().grants().revoke(&id))
         .await

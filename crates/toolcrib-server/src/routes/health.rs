@@ -1,5 +1,5 @@
-//! Whether the server is there and ready (`/api/health`, `/api/ready`), what it can do (`/api/openapi.json`, `/api/docs`), and where a
-//! browser goes first (`/`, `/ui/`).
+//! Whether the server is there and ready (`/api/health`, `/api/ready`), what it serves (`/api/server`), and what it can do
+//! (`/api/openapi.json`, `/api/docs`).
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib::ErrorCode;
 
-use crate::api::{Answer, Api, Asked, Body, Refusal, Route, Stage, Who, json_response, redirect};
+use crate::api::{Answer, Api, ApiRequest, Body, Refusal, Route, Stage, Who, json_response};
 
 /// How the server is.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -20,6 +20,18 @@ struct Health {
     status: &'static str,
     /// The version of Toolcrib.
     version: &'static str,
+}
+
+/// What a server serves.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Served {
+    /// The version of Toolcrib.
+    version: &'static str,
+    /// The directory of Toolcrib's own files.
+    home: String,
+    /// The directory in which tools open files, if there is one.
+    workspace: Option<String>,
 }
 
 /// The routes of this topic.
@@ -43,19 +55,9 @@ pub(crate) fn routes() -> Vec<Route> {
                 "The same for people: one page without scripts.",
             )
             .answers_with(200, "The page.", "text/html"),
-        get("/", Who::Anybody, to_admin)
-            .named("root", "server", "Leads to the web admin.")
-            .answers_with(302, "To `/ui/`.", ""),
-        get("/ui", Who::Anybody, to_admin)
-            .named("ui", "server", "Leads to the web admin.")
-            .answers_with(302, "To `/ui/`.", ""),
-        get("/ui/", Who::Anybody, admin)
-            .named(
-                "admin",
-                "server",
-                "Leads to the documentation, as long as there is no web admin.",
-            )
-            .answers_with(302, "To `/api/docs`.", ""),
+        get("/api/server", Who::Operator, server)
+            .named("server", "server", "Says what this server serves.")
+            .answers::<Served>(200, "Its version, home and workspace."),
     ]
 }
 
@@ -71,11 +73,11 @@ fn is(status: &'static str) -> Response<Body> {
     json_response(StatusCode::OK, &health)
 }
 
-fn health(_: Api, _: Asked) -> BoxFuture<'static, Answer> {
+fn health(_: Api, _: ApiRequest) -> BoxFuture<'static, Answer> {
     answer_with(Ok(is("ok")))
 }
 
-fn ready(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+fn ready(api: Api, _: ApiRequest) -> BoxFuture<'static, Answer> {
     let unavailable = |why: &str| Err(Refusal::new(ErrorCode::Unavailable, why));
     answer_with(match api.stage() {
         Stage::Ready => Ok(is("ready")),
@@ -84,7 +86,17 @@ fn ready(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
     })
 }
 
-fn openapi(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+fn server(api: Api, _: ApiRequest) -> BoxFuture<'static, Answer> {
+    let crib = api.crib();
+    let served = Served {
+        version: env!("CARGO_PKG_VERSION"),
+        home: crib.home().display().to_string(),
+        workspace: crib.workspace_path().map(|path| path.display().to_string()),
+    };
+    answer_with(Ok(json_response(StatusCode::OK, &served)))
+}
+
+fn openapi(api: Api, _: ApiRequest) -> BoxFuture<'static, Answer> {
     answer_with(Ok(made(
         api.routes().openapi(),
         &[(header::CONTENT_TYPE, "application/json")],
@@ -92,9 +104,9 @@ fn openapi(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
 }
 
 /// A page that may load and run nothing: whatever a definition manages to put into it stays text.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+pub(super) const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-fn docs(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn docs(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     answer_with(Ok(made(
         api.routes().page(&server_of(&api, &asked)),
         &[
@@ -106,7 +118,7 @@ fn docs(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
 }
 
 /// The address by which a request asks this server.
-fn server_of(api: &Api, asked: &Asked) -> String {
+fn server_of(api: &Api, asked: &ApiRequest) -> String {
     /// The longest name that is repeated.
     const MAX: usize = 300;
     let is_plain = |host: &&str| {
@@ -129,19 +141,11 @@ fn server_of(api: &Api, asked: &Asked) -> String {
     )
 }
 
-fn made(bytes: Bytes, headers: &[(HeaderName, &'static str)]) -> Response<Body> {
+pub(super) fn made(bytes: Bytes, headers: &[(HeaderName, &'static str)]) -> Response<Body> {
     let mut response = Response::new(Body::Whole(Some(bytes)));
     for (name, value) in headers {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);
     }
     response
-}
-
-fn to_admin(_: Api, _: Asked) -> BoxFuture<'static, Answer> {
-    answer_with(Ok(redirect("/ui/")))
-}
-
-fn admin(_: Api, _: Asked) -> BoxFuture<'static, Answer> {
-    answer_with(Ok(redirect("/api/docs")))
 }

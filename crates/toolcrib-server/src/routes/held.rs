@@ -11,7 +11,7 @@ use toolcrib::ToolError;
 use toolcrib::held::{HeldContent, HeldItem};
 
 use super::blocking;
-use crate::api::{Answer, Api, Asked, Paging, Route, Who, json_response, no_content, param};
+use crate::api::{Answer, Api, ApiRequest, Paging, Route, Who, json_response, no_content, param};
 
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
@@ -68,7 +68,7 @@ struct HeldPage {
     next_page_token: Option<String>,
 }
 
-async fn list(api: Api, asked: Asked) -> Answer {
+async fn list(api: Api, asked: ApiRequest) -> Answer {
     let paging = Paging::of(&asked.query)?;
     let items = blocking(move || api.crib().held().list()).await;
     let items = items.map_err(ToolError::from)?;
@@ -80,19 +80,19 @@ async fn list(api: Api, asked: Asked) -> Answer {
     Ok(json_response(StatusCode::OK, &page))
 }
 
-async fn show(api: Api, asked: Asked) -> Answer {
+async fn show(api: Api, asked: ApiRequest) -> Answer {
     let id = asked.path.get("id").to_owned();
     let shown = blocking(move || api.crib().held().show(&id)).await?;
     Ok(json_response(StatusCode::OK, &shown))
 }
 
-async fn restore(api: Api, asked: Asked) -> Answer {
+async fn restore(api: Api, asked: ApiRequest) -> Answer {
     let id = asked.path.get("id").to_owned();
     let restored = blocking(move || api.crib().held().restore(&id)).await?;
     Ok(json_response(StatusCode::OK, &restored))
 }
 
-async fn drop_item(api: Api, asked: Asked) -> Answer {
+async fn drop_item(api: Api, asked: ApiRequest) -> Answer {
     let id = asked.path.get("id").to_owned();
     blocking(move || api.crib().held().drop(&id)).await?;
     Ok(no_content())

@@ -6,7 +6,7 @@ use serde_json::json;
 use toolcrib::{BundleId, Slug, Version};
 
 use super::calls::{doc, make};
-use crate::api::{Asked, Refusal, Route, Who};
+use crate::api::{ApiRequest, Refusal, Route, Who};
 use crate::routes::calls::InvokeBody;
 
 /// The routes of this topic.
@@ -33,8 +33,8 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![doc::making(invoke)]
 }
 
-/// The tool that a path names. The path's own parts are what they are: a slug with a slash in it is no reference to something else.
-fn reference(asked: &Asked) -> Result<String, Refusal> {
+/// The tool that a path names. The path's parts are taken literally: a slug with a slash in it is not a reference to something else.
+fn reference(asked: &ApiRequest) -> Result<String, Refusal> {
     let (bundle, slug, version) = (
         asked.path.get("bundleID"),
         asked.path.get("toolSlug"),

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod approvals;
 pub mod archive;
+pub mod browsers;
 pub mod bundles;
 pub mod calls;
 pub mod catalogue;
@@ -16,6 +17,7 @@ pub mod rules;
 pub mod secrets;
 pub mod stats;
 pub mod tools;
+pub mod ui;
 pub mod upstreams;
 mod work;
 
@@ -25,13 +27,13 @@ use bytes::Bytes;
 use http::Method;
 use toolcrib::limits::aside;
 
-use crate::api::{Asked, Found, PathTree, Refusal, Route};
+use crate::api::{ApiRequest, PathTree, Refusal, Route, RouteMatch};
 
 /// Every route.
 pub struct Routes {
     table: Vec<Route>,
     tree: PathTree,
-    /// What is said about them, made when it is first asked for.
+    /// Their description, made when it is first requested.
     openapi: OnceLock<Bytes>,
     page: Mutex<Vec<(String, Bytes)>>,
 }
@@ -54,9 +56,11 @@ impl Routes {
             catalogue::routes(),
             secrets::routes(),
             clients::routes(),
+            browsers::routes(),
             upstreams::routes(),
             stats::routes(),
             health::routes(),
+            ui::routes(),
             crate::mcp::routes(),
         ];
         Routes::of(parts.into_iter().flatten().collect())
@@ -104,17 +108,17 @@ impl Routes {
         &self.table[position]
     }
 
-    /// What a path leads to; a path that is no path is refused.
-    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<Found, Refusal> {
+    /// What a path leads to; a path that is not a path is refused.
+    pub(crate) fn find(&self, method: &Method, path: &str) -> Result<RouteMatch, Refusal> {
         self.tree.find(method, path)
     }
 }
 
 /// Reads a body, a long one away from the threads that answer.
 pub(crate) async fn read_aside<T: Send + 'static>(
-    asked: Asked,
-    read: impl FnOnce(&Asked) -> Result<T, Refusal> + Send + 'static,
-) -> Result<(Asked, T), Refusal> {
+    asked: ApiRequest,
+    read: impl FnOnce(&ApiRequest) -> Result<T, Refusal> + Send + 'static,
+) -> Result<(ApiRequest, T), Refusal> {
     let (caller, bytes) = (asked.caller()?, asked.body.len());
     let reading = aside(&caller, bytes, move || {
         let read = read(&asked);
@@ -130,7 +134,7 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // Only a runtime that shuts down drops work that has not begun; nobody waits for the answer then.
+            // Only a runtime that shuts down drops work that has not begun; no one waits for the answer then.
             Err(_) => std::future::pending().await,
         },
     }

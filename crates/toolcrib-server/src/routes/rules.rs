@@ -8,7 +8,7 @@ use toolcrib::Crib;
 use toolcrib::crib::{RuleRow, RulesTest};
 
 use super::work::{blocking, refused, shown};
-use crate::api::{Answer, Asked, Refusal, Route, Who};
+use crate::api::{Answer, ApiRequest, Refusal, Route, Who};
 
 /// Every rule.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -51,14 +51,14 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-fn list(crib: &Crib, _: &Asked) -> Answer {
+fn list(crib: &Crib, _: &ApiRequest) -> Answer {
     let rules = Rules {
         rules: crib.rule_rows(),
     };
     Ok(shown(crib, StatusCode::OK, &rules))
 }
 
-fn test(crib: &Crib, asked: &Asked) -> Answer {
+fn test(crib: &Crib, asked: &ApiRequest) -> Answer {
     let trial: Trial = asked.json()?;
     let tested = match (trial.tool, trial.args, trial.command) {
         (Some(tool), args, None) => crib.test_rules(&tool, args.unwrap_or_default()),

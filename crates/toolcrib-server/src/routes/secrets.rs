@@ -1,4 +1,4 @@
-//! Names of secrets: `/api/secrets`. Values come in by `toolcrib secret set` alone, and go out to nobody.
+//! Names of secrets: `/api/secrets`. Values come in by `toolcrib secret set` alone, and go out to no one.
 
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use toolcrib::crib::SecretRow;
 use toolcrib::model::error::ToolError;
 
 use super::work::blocking;
-use crate::api::{Answer, Asked, Paging, Route, Who, json_response, param};
+use crate::api::{Answer, ApiRequest, Paging, Route, Who, json_response, param};
 
 /// Some secrets, without their values.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -30,14 +30,14 @@ pub(crate) fn routes() -> Vec<Route> {
         .named(
             "listSecrets",
             "secrets",
-            "Lists secrets by name, with whom they may be told; never a value.",
+            "Lists secrets by name, with the hosts and bundles they may be used for; never a value.",
         )
         .params(param::pages())
         .answers::<Secrets>(200, "A page."),
     ]
 }
 
-fn list(crib: &Crib, asked: &Asked) -> Answer {
+fn list(crib: &Crib, asked: &ApiRequest) -> Answer {
     let mut entries = crib.secrets().list().map_err(ToolError::from)?;
     entries.sort_by(|one, other| one.name.as_str().cmp(other.name.as_str()));
     let paging = Paging::of(&asked.query)?;

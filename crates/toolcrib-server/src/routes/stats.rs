@@ -11,7 +11,7 @@ use toolcrib::crib::Stats;
 use toolcrib::{Crib, ToolError};
 
 use super::blocking;
-use crate::api::{Answer, Api, Asked, Body, Refusal, Route, Who, json_response, param};
+use crate::api::{Answer, Api, ApiRequest, Body, Refusal, Route, Who, json_response, param};
 use crate::observe::{GateNow, StoreNow};
 
 /// The type of Prometheus's text format.
@@ -67,7 +67,7 @@ struct ServerNow {
     started_at: Timestamp,
     /// How long it has been there, in milliseconds.
     uptime_ms: u64,
-    /// Calls that run or wait, whoever made them.
+    /// Calls that run or wait, of all callers.
     running_calls: u64,
     /// Calls over HTTP that wait for a free place.
     waiting_calls: u64,
@@ -83,7 +83,7 @@ fn time(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "string", "format": "date-time"})
 }
 
-fn stats(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn stats(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let since = asked.query.text("since").map(str::parse::<Timestamp>);
         let since = since
@@ -125,7 +125,7 @@ fn server_now(api: &Api) -> ServerNow {
     }
 }
 
-fn metrics(api: Api, _: Asked) -> BoxFuture<'static, Answer> {
+fn metrics(api: Api, _: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let text = blocking(move || {
             let fullness = api.0.gate.fullness();

@@ -15,7 +15,7 @@ use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::work::{refused, shown};
 use crate::api::{
-    Answer, Api, Asked, Paging, Refusal, Route, Who, list_response, located, no_content, param,
+    Answer, Api, ApiRequest, Paging, Refusal, Route, Who, list_response, located, no_content, param,
 };
 
 /// A page of upstream servers.
@@ -39,7 +39,7 @@ struct AddUpstream {
     /// Whether one of the same name is replaced.
     #[serde(default)]
     replace: bool,
-    /// The digests of its tools as somebody has seen them: if it has others by now, it is not added.
+    /// The digests of its tools as someone has seen them: if it has others by now, it is not added.
     #[serde(default)]
     digests: Option<BTreeMap<String, String>>,
 }
@@ -51,7 +51,7 @@ struct AcceptUpstream {
     /// Only these tools, as the server names them.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// The digests of its tools as somebody has seen them: if it has others by now, nothing is accepted.
+    /// The digests of its tools as someone has seen them: if it has others by now, nothing is accepted.
     #[serde(default)]
     digests: Option<BTreeMap<String, String>>,
 }
@@ -62,16 +62,16 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::new(Method::GET, "/api/upstreams", Who::Operator, list)
             .named("listUpstreams", "upstreams", "Lists the upstream MCP servers.")
-            .about("Nobody is connected for it.")
+            .about("Connects to no server.")
             .params(param::pages())
             .answers::<UpstreamPage>(200, "The servers, by name."),
         Route::new(Method::POST, "/api/upstreams", Who::Operator, add)
             .named("addUpstream", "upstreams", "Connects to a server, accepts its tools, and adds it.")
-            .about("It is written into config.toml of the home. A server with a `command` is a program that runs on the machine of this server, without a sandbox.")
+            .about("It is written into config.toml of the server's home (`toolcrib config path` there). A server with a `command` is a program that runs on the machine of this server, without a sandbox.")
             .param(param::query_flag("dryRun", "Writes nothing, and says what the server is."))
             .takes::<AddUpstream>("The server.", || json!({"name": "files", "settings": {"command": "mcp-files", "args": ["/srv/notes"]}}))
             .answers::<Value>(201, "What it turned out to be: its tools, its version, how long it took.")
-            .answers::<Value>(200, "The same, with `?dryRun=true`.")
+            .answers::<Value>(200, "The server as it would be added, with `?dryRun=true`.")
             .refuses(404, "There is a policy for a tool that it does not have.")
             .refuses(409, "There is an upstream server or a bundle of this name already, or its tools are others than those that were seen."),
         Route::new(Method::GET, "/api/upstreams/{name}", Who::Operator, show)
@@ -100,7 +100,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-fn list(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn list(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     super::blocking(move || {
         let paging = Paging::of(&asked.query)?;
         let rows: Vec<UpstreamRow> = api
@@ -115,7 +115,7 @@ fn list(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn show(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn show(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     super::blocking(move || {
         let view = api.crib().upstream(asked.path.get("name"))?;
         Ok(shown(api.crib(), StatusCode::OK, &view.shown()))
@@ -123,7 +123,7 @@ fn show(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn add(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let AddUpstream {
             name,
@@ -182,7 +182,7 @@ fn add(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn remove(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn remove(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     super::blocking(move || {
         api.crib().remove_upstream(asked.path.get("name"))?;
         Ok(no_content())
@@ -190,7 +190,7 @@ fn remove(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn test(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn test(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let crib = api.crib().clone();
         let name = asked.path.get("name");
@@ -208,7 +208,7 @@ fn test(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-fn accept(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
+fn accept(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let AcceptUpstream { tools, digests } = asked.json()?;
         let crib = api.crib().clone();
@@ -231,7 +231,7 @@ fn accept(api: Api, asked: Asked) -> BoxFuture<'static, Answer> {
     .boxed()
 }
 
-/// Refuses to accept what nobody has seen.
+/// Refuses to accept what no one has seen.
 fn check_seen(crib: &Crib, probe: &Probe, seen: &BTreeMap<String, String>) -> Result<(), Refusal> {
     let is_seen = probe.tools.len() == seen.len()
         && probe

@@ -9,13 +9,13 @@ use toolcrib::limits::{SMALL, aside};
 use toolcrib::store::StoreError;
 use toolcrib::{BundleId, Crib, ErrorCode, ToolError};
 
-use crate::api::{Answer, Api, Asked, Body, Refusal, json_response};
+use crate::api::{Answer, Api, ApiRequest, Body, Refusal, json_response};
 
 /// Does work that reads or writes files, or makes tools, on a thread that may wait. What has a long body to read takes its turn.
 pub(super) fn blocking(
     api: Api,
-    asked: Asked,
-    work: fn(&Crib, &Asked) -> Answer,
+    asked: ApiRequest,
+    work: fn(&Crib, &ApiRequest) -> Answer,
 ) -> BoxFuture<'static, Answer> {
     let bytes = asked.body.len();
     if bytes <= SMALL {
@@ -28,7 +28,7 @@ pub(super) fn blocking(
     .boxed()
 }
 
-/// An answer in JSON that has no value of a secret in it: definitions may have been written before a secret was set whose value stands in
+/// An answer in JSON that has no value of a secret in it: definitions may have been written before a secret was set whose value is in
 /// them.
 pub(super) fn shown(crib: &Crib, status: StatusCode, value: &impl Serialize) -> Response<Body> {
     let masker = crib.secrets().masker();
@@ -46,7 +46,7 @@ pub(super) fn refused(crib: &Crib, error: impl Into<ToolError>) -> Refusal {
 }
 
 /// The bundle that the path names.
-pub(super) fn bundle_of(crib: &Crib, asked: &Asked) -> Result<BundleView, Refusal> {
+pub(super) fn bundle_of(crib: &Crib, asked: &ApiRequest) -> Result<BundleView, Refusal> {
     Ok(crib.bundle(asked.path.get("bundleID"))?)
 }
 
@@ -81,8 +81,8 @@ pub(super) fn refuse_closed(view: &BundleView) -> Result<(), Refusal> {
     Err(ToolError::from(error).into())
 }
 
-/// The bundles that a query names, each by id or slug. One that nobody has is no error: nothing is of it.
-pub(super) fn bundles_of(asked: &Asked) -> Result<Vec<String>, Refusal> {
+/// The bundles that a query names, each by id or slug. One that no one has is not an error: nothing is of it.
+pub(super) fn bundles_of(asked: &ApiRequest) -> Result<Vec<String>, Refusal> {
     let name = |text: &str| match (BundleId::parse(text), toolcrib::Slug::parse(text)) {
         // In the one spelling that it is kept in.
         (Ok(id), _) => Ok(id.to_string()),
@@ -110,7 +110,7 @@ pub(super) struct Switch {
 impl Switch {
     /// Reads it from a body. What would change another attribute of something built in is refused as that, not as a misspelt body.
     pub(super) fn of(
-        asked: &Asked,
+        asked: &ApiRequest,
         view: &BundleView,
         attributes: &[&str],
     ) -> Result<bool, Refusal> {

@@ -23,12 +23,12 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// Says which server it tells of changes.
+    /// Sets the server that it reports changes to.
     pub(crate) fn served_by(&self, server: Server) {
         let _ = self.server.set(server);
     }
 
-    /// Tells every client that something changed.
+    /// Notifies every client that something changed.
     pub(crate) fn changed(&self, change: Change) {
         self.server.get().unwrap().changed(change);
     }

@@ -72,7 +72,7 @@ fn root_count(input: &Input, key: &str) -> Option<usize> {
 }
 
 impl Fixture {
-    /// A state that nobody can guess, for this.
+    /// A state that no one can guess, for this.
     fn seal(&self, what: Value) -> String {
         let state = uuid::Uuid::now_v7().to_string();
         self.states.lock().unwrap().insert(state.clone(), what);

@@ -29,8 +29,8 @@ const PLAIN: [(&str, &str); 24] = [
         "test_multiple_content_types",
         "Answers with a text, an image and a resource",
     ),
-    ("test_tool_with_logging", "Tells a log what it does"),
-    ("test_tool_with_progress", "Tells how far it is"),
+    ("test_tool_with_logging", "Logs what it does"),
+    ("test_tool_with_progress", "Reports progress"),
     ("test_error_handling", "Fails"),
     (
         "test_reconnection",
@@ -44,12 +44,9 @@ const PLAIN: [(&str, &str); 24] = [
     ("test_missing_capability", "Needs a client that has a model"),
     (
         "test_streaming_elicitation",
-        "Tells how far it is, if that is wanted",
+        "Reports progress, if that is wanted",
     ),
-    (
-        "test_logging_tool",
-        "Tells a log something, if that is wanted",
-    ),
+    ("test_logging_tool", "Logs something, if that is wanted"),
     ("test_trigger_tool_change", "Changes the list of tools"),
     ("test_trigger_prompt_change", "Changes the list of prompts"),
     (

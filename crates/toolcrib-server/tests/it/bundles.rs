@@ -6,7 +6,7 @@ use toolcrib::BundleId;
 
 use crate::harness::Scene;
 
-/// An id that nobody has, in the spelling it is kept in.
+/// An id that no one has, in the spelling it is kept in.
 pub(crate) const ID: &str = "018faf50-b7b6-7a01-9a05-a22a6e0af101";
 
 pub(crate) fn path(id: &str) -> String {
@@ -82,7 +82,7 @@ async fn only_a_uuid_of_version_7_makes_a_bundle_and_it_is_kept_in_lower_case() 
     assert_eq!((status.as_u16(), &body["bundleID"]), (201, &json!(ID)));
     assert!(scene.home().join("bundles").join(ID).is_dir());
     assert_eq!(operator.get(&path(&ID.to_uppercase())).await.0, 200);
-    // The time in it is nobody's business.
+    // The time in it is no one's business.
     let future = "ffffffff-ffff-7fff-bfff-ffffffffffff";
     assert_eq!(
         operator.put(&path(future), json!({"slug": "late"})).await.0,

@@ -39,7 +39,8 @@ async fn definitions_are_in_the_form_of_the_provider_with_what_they_lose() {
         ("/api/definitions/openai?tools=nobody", 404),
         ("/api/definitions/openai?bundle=nobody", 404),
         ("/api/definitions/openai?bundle=core&tools=read_file", 400),
-        ("/api/definitions/anthropic?strict=true", 400),
+        ("/api/definitions/anthropic?strict=true", 200),
+        ("/api/definitions/gemini?strict=true", 400),
         ("/api/definitions/openai?strict=2", 400),
     ] {
         let (found, body) = operator.get(path).await;

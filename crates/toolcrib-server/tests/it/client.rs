@@ -1,4 +1,4 @@
-//! The client against servers that say what a script tells them to, on real sockets.
+//! The client against scripted servers, on real sockets.
 
 use std::sync::{Arc, Mutex};
 

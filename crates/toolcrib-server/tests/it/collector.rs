@@ -1,4 +1,4 @@
-//! A collector of traces that answers as it is told, and keeps what it took.
+//! A scripted collector of traces, which keeps what it received.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -27,7 +27,7 @@ pub(crate) struct Collector {
 
 #[derive(Default)]
 struct State {
-    /// What is said to the next requests; `Takes` to those behind.
+    /// The answers to the next requests; `Takes` to those behind.
     moods: Mutex<VecDeque<Mood>>,
     /// Every body that came, taken or not.
     bodies: Mutex<Vec<Value>>,

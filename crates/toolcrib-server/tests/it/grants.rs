@@ -151,7 +151,7 @@ async fn what_cannot_be_granted_is_refused_with_a_reason() {
         (
             with(docs_grant(), json!({"caller": "root"})),
             400,
-            "no caller",
+            "not a caller",
         ),
         (
             with(docs_grant(), json!({"caller": "client:nobody"})),
@@ -178,7 +178,7 @@ async fn what_cannot_be_granted_is_refused_with_a_reason() {
     ];
     for (body, wanted, words) in cases {
         for path in ["/api/grants", "/api/grants?simulate=true"] {
-            // What is only about time and reach is no matter of the past.
+            // Conditions about time and reach do not concern past calls.
             let is_about_making = ["one call", "one use", "one millisecond"].contains(&words);
             if is_about_making && path.contains("simulate") {
                 continue;

@@ -1,4 +1,4 @@
-//! A crib in a directory that is thrown away, an API over it, and requests as somebody.
+//! A crib in a directory that is thrown away, an API over it, and requests as someone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Scene {
         Scene::observed(change, Observer::default())
     }
 
-    /// With other options for the crib, and somebody who looks on.
+    /// With other options for the crib, and someone who looks on.
     pub(crate) fn observed(
         change: impl FnOnce(CribOptions) -> CribOptions,
         observer: Observer,
@@ -135,7 +135,7 @@ impl Scene {
     }
 }
 
-/// Somebody who sends requests.
+/// Someone who sends requests.
 pub(crate) struct Asking<'a> {
     scene: &'a Scene,
     token: Option<String>,

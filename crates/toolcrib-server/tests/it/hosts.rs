@@ -296,7 +296,7 @@ async fn a_browser_that_asks_first_is_answered_without_a_token() {
     )
     .await;
     assert_eq!(response.status(), 403);
-    // Its own pages never ask, and whoever is no page needs a token.
+    // Its own pages never ask, and other clients need a token.
     let response = ask(
         &scene,
         Method::OPTIONS,

@@ -19,7 +19,7 @@ async fn a_process_asks_itself_as_the_operator_and_makes_no_token() {
     let refused = client.get("/api/grants/nobody").await.unwrap_err();
     assert_eq!(refused.status(), Some(404));
     assert!(!scene.home().join("token").exists());
-    // Its API has no operator's token that somebody else could send.
+    // Its API has no operator's token that someone else could send.
     let outside = Api::of_process(Arc::clone(&scene.crib));
     let request = http::Request::get("/api/approvals")
         .header("host", "localhost")
@@ -88,7 +88,7 @@ async fn an_import_that_would_be_refused_is_shown_with_the_reason() {
         !shown["refusal"]["message"].as_str().unwrap().contains('?'),
         "{shown}"
     );
-    // What is replaced is what was compared.
+    // Only the compared state is replaced.
     let shown = import("dryRun=true&update=true").await.unwrap();
     let seen = shown["digest"].as_str().unwrap();
     let described = json!({"slug": "acme", "description": "Something else"});

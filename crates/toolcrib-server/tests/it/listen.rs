@@ -229,13 +229,13 @@ async fn is_let_in(server: &Listening) {
         .starts_with("HTTP/1.1 200")
     {
         refused += 1;
-        assert!(Instant::now() < until, "nobody makes room");
+        assert!(Instant::now() < until, "no one makes room");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert!(refused > 0, "there was room from the start");
 }
 
-/// A connection of somebody whose kernel takes as little as can be.
+/// A connection of someone whose kernel takes as little as can be.
 async fn connect_narrow(server: &Listening) -> TcpStream {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(2048).unwrap();
@@ -560,7 +560,7 @@ mod tls {
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         let http2 = connector(certificate, b"h2");
         assert!(health(&server, &http2).await.is_err());
-        // Whoever does not agree on keys has the time of a head.
+        // A client that does not finish the handshake has the time of a head.
         let mut silent = server.connect().await;
         silent.write_all(&[22, 3, 1]).await.unwrap();
         closed(&mut silent).await;

@@ -75,7 +75,7 @@ async fn pages_hold_every_tool_once_although_others_come_and_go() {
                 put(&scene, &bundle, "t05", "v1", &["read"]).await;
                 put(&scene, &bundle, "t14", "v0", &["read"]).await;
             }
-            // Switching, which makes another the one that has the name, moves nobody.
+            // Switching, which makes another the one that has the name, moves no one.
             2 => {
                 operator
                     .patch(

@@ -3,6 +3,7 @@
 
 mod approvals;
 mod archive;
+mod browsers;
 mod bundles;
 mod calls;
 mod catalogue;
@@ -28,5 +29,6 @@ mod table;
 mod tokens;
 mod tools;
 mod traces;
+mod ui;
 mod unicode;
 mod upstreams;

@@ -167,7 +167,7 @@ async fn built_in_tools_have_every_field_that_others_have() {
     let row = rows.iter().find(|row| row["slug"] == "read-file").unwrap();
     for shown in [&tool, row] {
         assert!(shown["tags"].is_array(), "{shown}");
-        // Published: whoever keeps it finds the tool by it in every release.
+        // Published: a program that stores it finds the tool by it in every release.
         assert_eq!(shown["toolID"], READ_FILE);
         assert_eq!(shown["schemaVersion"], "1");
         assert_eq!(shown["createdAt"], "1970-01-01T00:00:00Z");
@@ -184,7 +184,7 @@ async fn built_in_tools_have_every_field_that_others_have() {
         (200, &json!("read-file"))
     );
 
-    // Nobody else can have it.
+    // No one else can have it.
     let bundle = crate::bundles::made(&scene, "acme").await;
     let mut other = crate::tools::weather();
     other["toolID"] = json!(READ_FILE);

@@ -81,7 +81,7 @@ impl Stage {
         }
     }
 
-    /// Somebody answers the one question in the queue.
+    /// Someone answers the one question in the queue.
     fn approve(&self) {
         let waiting = self.scene.crib.approvals().list(Some(Status::Pending));
         let question = waiting.unwrap().requests.pop().unwrap().request;
@@ -187,7 +187,7 @@ async fn a_call_that_goes_on_in_the_background_has_its_place_until_it_is_over() 
     let operator = modern(stage.scene.as_operator(), "hold_if_asked");
     let asked = modern_call(&operator, "hold_if_asked", None).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    // Who waits for a person keeps nobody out.
+    // A call that waits for a person keeps no one out.
     let client = session(stage.scene.as_operator(), json!({})).await;
     last(post(&client, call(1, "mark")).await.into_body()).await;
     assert_eq!(stage.marked(), 1);
@@ -219,7 +219,7 @@ async fn a_clients_token_approves_nothing_unless_the_operator_vouched_for_it() {
     let text = response.collect().await.unwrap().to_bytes();
     let text = String::from_utf8(text.to_vec()).unwrap();
     assert!(!text.contains("elicitation/create"), "{text}");
-    // What the same client was asked on pipes, where its person started it, is no answer here.
+    // An answer of the same client on pipes, where its person started it, does not count here.
     let on_pipes = CribHost::new(Arc::clone(&stage.scene.crib), HostOptions::default());
     let mut context = Context::detached(Era::Modern, "client:app");
     let offered = json!({"elicitation": {"form": {}}});

@@ -104,7 +104,9 @@ async fn built_ins_are_listed_by_name_with_all_that_clients_show() {
     assert_eq!(
         names(&page),
         [
+            "apply_patch",
             "delete_file",
+            "edit_file",
             "format_code",
             "git_add",
             "git_branch",
@@ -113,6 +115,7 @@ async fn built_ins_are_listed_by_name_with_all_that_clients_show() {
             "git_log",
             "git_push",
             "git_status",
+            "glob_files",
             "install_package",
             "list_directory",
             "move_file",
@@ -151,7 +154,7 @@ async fn built_ins_are_listed_by_name_with_all_that_clients_show() {
         true
     );
     assert_eq!(tool(&page, "shell")["annotations"]["destructiveHint"], true);
-    // Nobody approves through a tool.
+    // No one approves through a tool.
     assert!(!names(&page).iter().any(|name| name.contains("approv")));
 }
 
@@ -188,7 +191,7 @@ async fn what_is_off_or_shadowed_is_not_listed_and_one_bad_tool_spoils_nothing()
     let before = page(&host, None).await;
     assert!(names(&before).contains(&"send-mail"));
     assert!(!names(&before).contains(&"bad"));
-    // The built-in has the name, and stands once.
+    // The built-in has the name, and is once.
     assert_eq!(
         names(&before)
             .iter()
@@ -266,8 +269,8 @@ async fn beyond_the_budget_tools_are_found_and_the_pinned_ones_stay() {
         ]
     );
     let said = tool(&listed, "find_tools")["description"].as_str().unwrap();
-    assert!(said.contains("22 are not listed"), "{said}");
-    assert!(said.contains("core (20), acme (2)"), "{said}");
+    assert!(said.contains("25 are not listed"), "{said}");
+    assert!(said.contains("core (23), acme (2)"), "{said}");
     assert!(said.contains("mail"), "{said}");
     assert!(said.len() < 1200);
     let hints = |name: &str| tool(&listed, name)["annotations"].clone();
@@ -426,7 +429,7 @@ async fn clients_are_told_of_another_list_and_of_nothing_else() {
         .await;
     pipe.send(LIST).await;
     let before = pipe.next().await;
-    // Off and on again is no news; then another tool is off.
+    // Off and on again is not news; then another tool is off.
     scene.crib.set_enabled(&["shell"], false).unwrap();
     scene.crib.set_enabled(&["shell"], true).unwrap();
     store(&scene, "acme", &["send-mail"]);

@@ -17,14 +17,14 @@ use crate::harness::{OPERATOR, Scene};
 #[derive(serde::Deserialize, schemars::JsonSchema)]
 struct Whom {
     /// Whom to greet.
-    #[expect(dead_code, reason = "nobody is named in the answer")]
+    #[expect(dead_code, reason = "no one is named in the answer")]
     name: Option<String>,
 }
 
 /// A tool that does next to nothing.
 pub(crate) fn greet() -> FnTool {
     let greet = |_: Whom, _cx| async { Ok("hello") };
-    FnTool::new("greet", "Greets somebody", greet).unwrap()
+    FnTool::new("greet", "Greets a person", greet).unwrap()
 }
 
 /// Keeps what is written.

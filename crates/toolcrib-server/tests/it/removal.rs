@@ -1,4 +1,4 @@
-//! A client that is removed takes with it what was done in its name; whoever gets the name next has none of it.
+//! A client that is removed takes with it what was done in its name; the next client of that name has none of it.
 
 use std::time::{Duration, Instant};
 
@@ -106,7 +106,7 @@ async fn a_removed_client_leaves_nothing_to_the_next_of_its_name() {
         .map(|call| &call["callId"])
         .collect();
     assert_eq!(ids, [&json!("w-3")], "{own}");
-    // A grant for the name is one for whoever has it now.
+    // A grant for the name is one for its present owner.
     let (status, granted) = operator
         .post("/api/grants", grant_for("client:carol"))
         .await;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use serde_json::Value;
-use toolcrib_server::api::{Place, Route, Who};
+use toolcrib_server::api::{ParamIn, Route, Who};
 use toolcrib_server::openapi;
 
 use crate::harness::{Asking, Scene};
@@ -48,7 +48,7 @@ async fn every_route_is_closed_to_whom_it_is_not_for() {
     let client = scene.as_client("app");
     let wrong = scene.with_token("a-token-of-another-server");
     let nobody = scene.as_nobody();
-    // A body would be refused for other reasons; nobody gets as far as that.
+    // A body would be refused for other reasons; no one gets as far as that.
     let body = || Some(bytes::Bytes::from_static(b"not json"));
     for route in scene.api.routes().iter() {
         let path = route.path.replace(['{', '}'], "");
@@ -103,7 +103,7 @@ async fn every_row_is_complete() {
                 param.name
             );
             assert!(!param.about.is_empty(), "{row}: {}", param.name);
-            if param.place == Place::Path {
+            if param.place == ParamIn::Path {
                 let placeholder = format!("{{{}}}", param.name);
                 assert!(route.path.contains(&placeholder), "{row}: no {placeholder}");
             }

@@ -1,4 +1,4 @@
-//! Who gets in: the operator's token, clients' tokens, and what their files may look like.
+//! Accepted tokens: the operator's token, clients' tokens, and what their files may look like.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -321,7 +321,7 @@ fn what_other_versions_wrote_survives() {
     assert_eq!(now["clients"][0]["scope"], "all");
 }
 
-/// Whoever can write the list can make a client of their own.
+/// A user who can write the list can make their own client.
 #[tokio::test]
 async fn a_list_of_clients_that_others_may_write_lets_nobody_in() {
     use std::os::unix::fs::PermissionsExt as _;

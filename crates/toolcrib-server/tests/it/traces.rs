@@ -89,6 +89,72 @@ async fn a_call_is_a_span_within_its_request_which_is_within_the_clients() {
     );
 }
 
+/// A call by MCP, with the trace that the client names.
+async fn call_by_mcp(scene: &Scene, header: Option<&str>, meta: Option<&str>) {
+    let mut params = json!({"name": "greet", "arguments": {"name": "hush"}, "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }});
+    if let Some(meta) = meta {
+        params["_meta"]["traceparent"] = meta.into();
+    }
+    let mut asking = scene
+        .as_client("app")
+        .header("mcp-protocol-version", "2026-07-28");
+    asking = asking
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "greet");
+    asking = asking.header("accept", "application/json, text/event-stream");
+    if let Some(header) = header {
+        asking = asking.header("traceparent", header);
+    }
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let (status, answer) = asking.post("/mcp", message).await;
+    assert_eq!(status, 200, "{answer}");
+}
+
+#[tokio::test]
+async fn a_call_by_mcp_is_a_span_within_its_request_and_both_are_within_the_clients() {
+    let given = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    for (header, meta) in [
+        (None, None),
+        (Some(given), None),
+        (None, Some(given)),
+        (Some(given), Some(given)),
+    ] {
+        let collector = Collector::start([]);
+        let (scene, observer) = scene(&collector.endpoint());
+        call_by_mcp(&scene, header, meta).await;
+        flush(&observer, Duration::from_secs(10)).await;
+        let spans = collector.spans(2);
+        let (request, call) = (span(&spans, "POST /mcp"), span(&spans, "call greet"));
+        assert_eq!(call["traceId"], request["traceId"], "{header:?} {meta:?}");
+        assert_eq!(
+            call["parentSpanId"], request["spanId"],
+            "{header:?} {meta:?}"
+        );
+        if header.or(meta).is_some() {
+            assert_eq!(request["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+            assert_eq!(request["parentSpanId"], "00f067aa0ba902b7");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_client_names_another_trace_than_its_request_is_part_of_that() {
+    let header = "00-11111111111111111111111111111111-2222222222222222-01";
+    let meta = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let collector = Collector::start([]);
+    let (scene, observer) = scene(&collector.endpoint());
+    call_by_mcp(&scene, Some(header), Some(meta)).await;
+    flush(&observer, Duration::from_secs(10)).await;
+    let spans = collector.spans(2);
+    let (request, call) = (span(&spans, "POST /mcp"), span(&spans, "call greet"));
+    assert_eq!(request["traceId"], "11111111111111111111111111111111");
+    assert_eq!(call["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(call["parentSpanId"], "00f067aa0ba902b7");
+}
+
 #[tokio::test]
 async fn a_call_in_the_background_and_one_that_is_watched_are_spans_within_their_requests() {
     let (later, stream) = (("prefer", "respond-async"), ("accept", "text/event-stream"));

@@ -90,6 +90,16 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "remove",
+        "erase",
+        "unlink",
+        "rm",
+        "rmdir",
+        "trash",
+        "clean up",
+        "get rid of",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(true),
@@ -123,7 +133,7 @@ impl Tool for DeleteFile {
     }
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
-        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // What cannot work needs no one's approval: the call will fail and say why. Without a basis
         // it deletes nothing, should it work by then.
         Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }

@@ -1,7 +1,8 @@
 //! `list_directory`: what is in a directory, or in the whole tree beneath it (S2; S1 `list_files`).
 //!
-//! The walk itself, its order and its bounds are in `walk.rs`.
+//! The walk itself, its order and its bounds are in `walk.rs`; the tree that people and models read is drawn in `drawing.rs`.
 
+mod drawing;
 mod walk;
 
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use crate::model::names::WireName;
 use crate::model::outcome::ToolOutput;
 use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
-use walk::{Listing, Reach, list};
+use walk::{ListDepth, Listing, list};
 
 /// What the operator sets.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +63,12 @@ fn spec(options: &ListOptions) -> ToolSpec {
         "properties": {
             "path": {"type": "string", "description": "Directory to list, relative to the workspace; `.` is the workspace"},
             "recursive": {"type": "boolean", "default": false, "description": "List everything beneath it too"},
+            "depth": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": 256,
+                "description": "How many levels to list: 1 is the directory itself, 2 also what is in its directories; `recursive` is not needed then"
+            },
             "includeHidden": {
                 "type": "boolean",
                 "default": false,
@@ -75,7 +82,7 @@ fn spec(options: &ListOptions) -> ToolSpec {
         "properties": {
             "entries": {
                 "type": "array",
-                "description": "What is there, sorted by name",
+                "description": "The entries, sorted by name",
                 "items": {
                     "type": "object",
                     "required": ["name", "type", "size", "modified"],
@@ -116,6 +123,16 @@ fn spec(options: &ListOptions) -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "ls",
+        "dir",
+        "folder",
+        "tree",
+        "show files",
+        "what is here",
+        "contents of a directory",
+        "structure",
+    ]);
     spec.traits = Traits {
         destroys: None,
         idempotent: None,
@@ -125,6 +142,7 @@ fn spec(options: &ListOptions) -> ToolSpec {
     spec.examples = vec![
         json!({"path": "."}),
         json!({"path": "src", "recursive": true}),
+        json!({"path": ".", "depth": 2}),
     ];
     spec.roles = vec![("path".to_owned(), Role::ReadPath)];
     spec.limits = LimitsPatch {
@@ -142,6 +160,7 @@ struct Args {
     path: String,
     #[serde(default)]
     recursive: bool,
+    depth: Option<usize>,
     #[serde(default)]
     include_hidden: bool,
 }
@@ -159,8 +178,10 @@ impl Tool for ListDirectory {
         Box::pin(async move {
             let args: Args = super::arguments(args)?;
             let workspace = cx.workspace()?.clone();
-            let reach = Reach {
-                beneath: args.recursive,
+            let reach = ListDepth {
+                depth: args
+                    .depth
+                    .unwrap_or(if args.recursive { usize::MAX } else { 1 }),
                 hidden: args.include_hidden,
                 max_entries: self.options.max_entries,
             };
@@ -168,7 +189,8 @@ impl Tool for ListDirectory {
             cx.blocking(move || {
                 let path = workspace.path(&args.path)?;
                 let listing = list(&workspace, &path, reach, &|| watch.is_cancelled())?;
-                Ok(ToolOutput::value(into_value(listing)))
+                let text = drawing::draw(&args.path, &listing);
+                Ok(ToolOutput::value(into_value(listing)).with_text(text))
             })
             .await
         })
@@ -241,8 +263,8 @@ mod tests {
         )
         .unwrap();
         let workspace = Workspace::open(root.path()).unwrap();
-        let reach = Reach {
-            beneath: true,
+        let reach = ListDepth {
+            depth: usize::MAX,
             hidden: false,
             max_entries: 10,
         };

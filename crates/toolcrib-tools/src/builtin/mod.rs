@@ -1,8 +1,11 @@
 //! The compiled-in tools, one file each: spec, arguments, body and tests together.
 
+mod apply_patch;
 mod delete_file;
+mod edit_file;
 mod format_code;
 mod git;
+mod glob_files;
 mod install_package;
 mod list_directory;
 mod move_file;
@@ -22,6 +25,8 @@ mod write_file;
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -40,13 +45,17 @@ pub use crate::model::diff::unified as unified_diff;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::{Slug, WireName};
+use crate::model::outcome::ToolOutput;
 use crate::process::Runner;
 use crate::registry::{RegisterError, Registration, Registry, Source};
-use crate::schema::{Fault, Schema};
+use crate::schema::{Fault, Schema, input_schema_of, output_schema_of};
 use crate::secret::SecretStore;
 use crate::spec::ToolSpec;
 use crate::tool::Tool;
+use apply_patch::ApplyPatch;
 use delete_file::DeleteFile;
+use edit_file::EditFile;
+use glob_files::GlobFiles;
 use list_directory::ListDirectory;
 use move_file::MoveFile;
 use read_file::ReadFile;
@@ -112,8 +121,11 @@ impl RegisterBuiltins for Registry {
             Egress::new(EgressOptions::default()).expect("nothing is set that could be wrong")
         });
         let search_code = search_code::tools(&options.read);
-        let on_files: [Arc<dyn Tool>; 7] = [
+        let on_files: [Arc<dyn Tool>; 10] = [
             Arc::new(ListDirectory::new(options.list)),
+            Arc::new(GlobFiles::new()),
+            Arc::new(EditFile::new(&options.read)),
+            Arc::new(ApplyPatch::new(&options.read)),
             Arc::new(ReadFile::new(options.read)),
             Arc::new(WriteFile::new()),
             Arc::new(DeleteFile::new()),
@@ -165,14 +177,57 @@ pub fn core_spec(
     input: Value,
     output: Value,
 ) -> ToolSpec {
-    let schema = |schema| Arc::new(Schema::stored(schema).expect("a valid schema"));
+    let schema = |schema| Schema::stored(schema).expect("a valid schema");
+    core(
+        name,
+        title,
+        description,
+        effects,
+        [schema(input), schema(output)],
+    )
+}
+
+/// The spec of a built-in whose arguments are the type `A` and whose result is the type `R`: the schemas are theirs, and the
+/// comments on their fields are the descriptions that models read.
+fn typed_spec<A: JsonSchema, R: JsonSchema>(
+    name: &str,
+    title: &str,
+    description: &str,
+    effects: Effects,
+) -> ToolSpec {
+    let input = input_schema_of::<A>().expect("a valid schema");
+    let output = output_schema_of::<R>().expect("a valid schema");
+    core(name, title, description, effects, [input, output])
+}
+
+fn core(
+    name: &str,
+    title: &str,
+    description: &str,
+    effects: Effects,
+    [input, output]: [Schema; 2],
+) -> ToolSpec {
     let name = WireName::parse(name).expect("a valid name");
-    let mut spec = ToolSpec::new(name, description, schema(input));
-    spec.output_schema = Some(schema(output));
+    let mut spec = ToolSpec::new(name, description, input);
+    spec.output_schema = Some(Arc::new(output));
     spec.bundle = Slug::parse("core").expect("a valid slug");
     spec.title = Some(title.to_owned());
     spec.effects = effects;
     spec
+}
+
+/// Words that people use for what a tool does and that neither its name nor its description has. They are for searches; models do not read them.
+fn keywords(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// The output of a built-in whose result is a type, with the text that people and models read.
+fn typed_output<R: Serialize>(result: &R, text: String) -> Result<ToolOutput, ToolError> {
+    let value = serde_json::to_value(result).map_err(|error| {
+        let message = format!("the result cannot be written as JSON: {error}");
+        ToolError::new(ErrorCode::InvalidOutput, message)
+    })?;
+    Ok(ToolOutput::value(value).with_text(text))
 }
 
 /// Reads the arguments of a built-in; its schema has let through only what its type takes.

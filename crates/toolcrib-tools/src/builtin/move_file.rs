@@ -1,6 +1,6 @@
 //! `move_file`: gives a file, a link or a directory another name or place (S2).
 //!
-//! What is there already stays. With `overwrite` a file or link may be replaced, after approval, and then
+//! An existing file is not replaced. With `overwrite` a file or link may be replaced, after approval, and then
 //! that one as it was; a directory never. How a name moves is `workspace/rename.rs`.
 
 use std::sync::Arc;
@@ -65,6 +65,7 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&["rename", "mv", "relocate", "change the name of"]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(false),
@@ -100,7 +101,7 @@ impl Tool for MoveFile {
     }
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
-        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // What cannot work needs no one's approval: the call will fail and say why. Without a basis
         // it moves nothing, should it work by then.
         Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }

@@ -1,6 +1,7 @@
 //! What `shell` and `run_code` have in common: their settings, and what a program can be given.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::invalid;
 use crate::call::context::CallContext;
@@ -14,12 +15,21 @@ use crate::sandbox::Level;
 pub struct SandboxSettings {
     /// The level of `shell` (`sandbox.shell`); `process` if not said.
     pub shell: Option<Level>,
-    /// The level of `run_code` (`sandbox.code`); if not said `container`, or `process` where that cannot be had.
+    /// The level of `run_code` (`sandbox.code`); by default `container`, or `process` where that is not available.
     pub code: Option<Level>,
     /// What programs can reach over the network (`sandbox.network`).
     pub network: NetworkAccess,
+    /// CPU time of all processes of a call (`limits.cpuSeconds`); 60 seconds if not said.
+    pub cpu: Option<Duration>,
     /// What they may read and use.
     pub options: SandboxOptions,
+}
+
+impl SandboxSettings {
+    /// How much CPU time a call may use.
+    pub(super) fn cpu_time(&self) -> Duration {
+        self.cpu.unwrap_or(Duration::from_secs(60))
+    }
 }
 
 /// Whether a program can be given this text as an argument.
@@ -62,7 +72,7 @@ pub(super) fn reaches(network: NetworkAccess) -> &'static str {
 pub(super) fn behind(wall: &Wall) -> String {
     let network = match wall.network {
         Reachable::Nothing => "without network",
-        Reachable::EachOther => "with a loopback of its own and no other network",
+        Reachable::EachOther => "with its own loopback and no other network",
         Reachable::Listed => "with a way to the hosts of the setting `allowedHosts`",
         Reachable::Hosts(_) => "with a way to some hosts",
         Reachable::Everything => "with network",
@@ -74,7 +84,7 @@ pub(super) fn behind(wall: &Wall) -> String {
     }
 }
 
-/// What stands behind a wall may run; without one a person is asked every time.
+/// A sandboxed program may run; without a sandbox a person is asked every time.
 pub(super) fn approval_of(wall: &Wall) -> Approval {
     match wall.level {
         Level::None => {

@@ -105,6 +105,10 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "open", "view", "cat", "show", "display", "print", "head", "tail", "less", "content",
+        "contents", "text", "source", "image", "load",
+    ]);
     spec.traits = Traits {
         destroys: None,
         idempotent: None,
@@ -303,7 +307,7 @@ fn media_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// A file's bytes as MCP clients take them: a picture, a sound, or a resource of its own.
+/// A file's bytes as MCP clients take them: a picture, a sound, or its own resource.
 fn block(kind: Option<&'static str>, path: &WorkspacePath, data: String) -> Value {
     let mut fields = JsonObject::new();
     let mut put = |key: &str, value: Value| fields.insert(key.to_owned(), value);
@@ -314,7 +318,7 @@ fn block(kind: Option<&'static str>, path: &WorkspacePath, data: String) -> Valu
         put("mimeType", kind.into());
         return fields.into();
     }
-    // Where it is in the workspace; nobody opens it by this.
+    // Where it is in the workspace; no one opens it by this.
     let mut uri = url::Url::parse("workspace:///").expect("a valid address");
     uri.set_path(path.as_str());
     let mut resource = JsonObject::new();

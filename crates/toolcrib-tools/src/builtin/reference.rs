@@ -13,7 +13,7 @@ pub fn reference(registry: &Registry, more: &[&str]) -> String {
         "# Built-in tools\n\n",
         "The tools of the bundle `core`. `toolcrib show TOOL` prints the same for one of them, `toolcrib schema` the JSON Schemas.\n",
         "Parameters may be written in other casings (`create_dirs`, `createDirs`); paths are relative to the workspace, or absolute and\n",
-        "beneath it. What is asked about and what is refused also depends on the [rules](rules.md); see [approvals](approvals.md) for who is asked.\n\n",
+        "beneath it. The [rules](rules.md) also decide which calls ask and which are refused; see [approvals](approvals.md) for who is asked.\n\n",
         "| tool | also called | effects | a person is asked |\n|---|---|---|---|\n",
     ));
     let mut entries = registry.entries();

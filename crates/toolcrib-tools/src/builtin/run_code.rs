@@ -41,6 +41,7 @@ impl RunCode {
             wall: Wall {
                 may_fall_back: settings.code.is_none(),
                 network: settings.network.into(),
+                cpu: Some(settings.cpu_time()),
                 ..Wall::of(settings.code.unwrap_or(Level::Container))
             },
         }
@@ -92,6 +93,20 @@ fn spec(network: NetworkAccess) -> ToolSpec {
         input,
         process::output_schema(),
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "execute",
+        "evaluate",
+        "calculate",
+        "compute",
+        "python",
+        "javascript",
+        "node",
+        "script",
+        "snippet",
+        "repl",
+        "interpreter",
+        "math",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(false),
@@ -220,13 +235,13 @@ fn command(args: Args) -> Result<(Command, Duration), ToolError> {
             return Err(super::invalid(
                 "run_code",
                 &pointer,
-                "is no name for an environment variable",
+                "is not a name for an environment variable",
             ));
         }
         command = command.env(name, value);
     }
     let seconds = args.timeout.unwrap_or(TIMEOUT as f64);
     let timeout = Duration::try_from_secs_f64(seconds)
-        .map_err(|_| super::invalid("run_code", "/timeout", "is no number of seconds"))?;
+        .map_err(|_| super::invalid("run_code", "/timeout", "is not a number of seconds"))?;
     Ok((command, timeout.max(Duration::from_millis(1))))
 }

@@ -6,11 +6,11 @@
 //! find, in order of path and line, whatever the threads do (`found`); the rest is counted.
 
 mod answer;
-mod found;
 mod lines;
+mod matches;
+mod meaning;
 mod query;
 mod queue;
-mod scope;
 mod stop;
 mod walk;
 
@@ -25,7 +25,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::read_file::{ReadOptions, check_extension};
-use super::tree::{Ignores, Permission, Skipped};
+use super::tree::{Ignores, Permission, Scope, Skipped};
 use super::{Family, core_spec};
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
@@ -37,9 +37,8 @@ use crate::spec::{Role, ToolSpec, Traits};
 use crate::tool::Tool;
 use crate::workspace::{EntryKind, Workspace, as_written};
 use answer::Answer;
-use found::Collector;
+use matches::Collector;
 use query::Query;
-use scope::Scope;
 use stop::Stop;
 use walk::Search;
 
@@ -48,7 +47,7 @@ const NAME: &str = "search_code";
 /// How long a search may take.
 const TIMEOUT_MS: u64 = 30_000;
 
-/// How many matches are shown if nobody says.
+/// How many matches are shown if no one says.
 const RESULTS: usize = 100;
 
 /// The most matches that are shown.
@@ -71,6 +70,7 @@ pub(super) fn tools(read: &ReadOptions) -> Family {
 struct SearchCode {
     spec: Arc<ToolSpec>,
     extensions: Arc<[String]>,
+    known: Arc<meaning::Known>,
 }
 
 impl SearchCode {
@@ -78,6 +78,7 @@ impl SearchCode {
         SearchCode {
             spec: Arc::new(spec()),
             extensions: read.plain_extensions(),
+            known: Arc::default(),
         }
     }
 }
@@ -88,24 +89,38 @@ fn spec() -> ToolSpec {
         "Search code",
         "Search the files of the workspace for a text or a regular expression and return the matching lines with path, line number and, if asked for, the lines around them. \
          The quickest way to find where something is defined, used or said: search first, then read the place with `read_file`. The query is taken literally unless `regex` is true. \
+         With `mode` `meaning` it is a question in plain words, and the best places that answer it come first: definitions with their comments, whatever words they use exactly. \
          Files that .gitignore and the like exclude, hidden files and binary files are left out, and so is what the rules would not let you read. Results are in order of path and line; `total` counts those beyond `maxResults`, too: \
          if there are more, narrow the search with `path`, `glob` or `type` rather than raising the limit.",
         Effects::READ,
         input(),
         output(),
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "grep",
+        "ripgrep",
+        "rg",
+        "find in files",
+        "regex",
+        "find text",
+        "definition",
+        "usages",
+        "references",
+        "source",
+        "occurrences",
+        "look for",
+        "where",
+    ]);
     spec.traits = Traits {
         destroys: None,
         idempotent: None,
         open_world: Some(false),
     };
     spec.synonyms = vec![("pattern".to_owned(), "query".to_owned())];
-    spec.keywords = ["grep", "ripgrep", "rg", "find in files", "regex"]
-        .map(str::to_owned)
-        .into();
     spec.examples = vec![
         json!({"query": "TODO"}),
         json!({"query": r"fn \w+_test\(", "regex": true, "type": "rust", "context": 2}),
+        json!({"query": "where is a request retried after a timeout", "mode": "meaning"}),
         json!({"query": "timeout", "caseSensitive": false, "glob": ["*.toml", "!target/**"]}),
     ];
     spec.roles = vec![("path".to_owned(), Role::ReadPath)];
@@ -130,6 +145,12 @@ fn input() -> Value {
                 "minLength": 1,
                 "maxLength": MAX_QUERY,
                 "description": "What to search for: a text, or with `regex` a regular expression in Rust's syntax (no look-around, no back-references)"
+            },
+            "mode": {
+                "type": "string",
+                "enum": ["text", "meaning"],
+                "default": "text",
+                "description": "`text` finds lines that have the query; `meaning` takes it as a question in words, such as `where are retries counted`, and returns the places that fit best"
             },
             "path": {
                 "type": "string",
@@ -175,8 +196,7 @@ fn input() -> Value {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_RESULTS,
-                "default": RESULTS,
-                "description": "How many matches to return at most"
+                "description": "How many matches to return at most; 100 if not given, 10 with `mode` `meaning`"
             }
         }
     })
@@ -189,7 +209,7 @@ fn output() -> Value {
     let more = json!({
         "pathBase64": {"type": "string", "description": "The exact bytes of a path that is not UTF-8"},
         "line": {"type": "integer", "description": "Line number, counted from 1"},
-        "lastLine": {"type": "integer", "description": "The last line of a match that spans lines"},
+        "lastLine": {"type": "integer", "description": "The last line of a match that spans lines, or of a definition"},
         "column": {"type": "integer", "description": "Where the first match of the line begins: its byte, counted from 1"},
         "text": {"type": "string", "description": "The line; a long one is cut around its first match, with `…` where something is missing"},
         "cut": {"type": "boolean", "description": "True if the line was cut"},
@@ -202,6 +222,8 @@ fn output() -> Value {
                 "properties": {"start": {"type": "integer"}, "end": {"type": "integer"}}
             }
         },
+        "name": {"type": "string", "description": "With `mode` `meaning`: what is defined there"},
+        "score": {"type": "number", "description": "With `mode` `meaning`: how well it fits, for comparison within one answer"},
         "before": {"type": "array", "items": {"type": "string"}, "description": "The lines before it, if `context` was given"},
         "after": {"type": "array", "items": {"type": "string"}, "description": "The lines after it, if `context` was given"}
     });
@@ -221,7 +243,7 @@ fn output() -> Value {
         "properties": {
             "matches": {
                 "type": "array",
-                "description": "The first matching lines, in order of path and line",
+                "description": "The first matching lines, in order of path and line; with `mode` `meaning` the best places first",
                 "items": {"type": "object", "required": ["path", "line", "column", "text", "submatches"], "properties": matched}
             },
             "total": {"type": "integer", "description": "How many matching lines there are, also beyond those returned"},
@@ -242,6 +264,8 @@ fn output() -> Value {
 #[serde(rename_all = "camelCase")]
 struct Args {
     query: String,
+    #[serde(default)]
+    mode: Mode,
     path: Option<String>,
     #[serde(default)]
     regex: bool,
@@ -262,6 +286,16 @@ struct Args {
     max_results: Option<usize>,
 }
 
+/// What the query is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Mode {
+    #[default]
+    Text,
+    Meaning,
+}
+
+/// A parameter that is a text or a list of texts.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum OneOrMany {
@@ -296,8 +330,16 @@ impl Tool for SearchCode {
                 permission,
             };
             let own = cx.clone();
+            let known = Arc::clone(&self.known);
             cx.blocking_until_stopped(move || {
                 let stop = Stop::for_call(own.clone());
+                if args.mode == Mode::Meaning {
+                    let output = meaning::search(&known, &workspace, &args, &may, &stop)?;
+                    if output.value["truncated"] == true {
+                        own.note_truncated();
+                    }
+                    return Ok(output);
+                }
                 let answer = search(&workspace, &args, &may, &stop)?;
                 if answer.is_truncated() {
                     own.note_truncated();
@@ -328,7 +370,14 @@ fn search(workspace: &Workspace, args: &Args, may: &May, stop: &Stop) -> Result<
     let matcher = query.matcher()?;
     let (globs, types) = (many(args.glob.as_ref()), many(args.types.as_ref()));
     let (root, hidden) = (workspace.root(), args.include_hidden);
-    let scope = Scope::new(root, globs, types, hidden, Arc::clone(&may.extensions))?;
+    let scope = Scope::new(
+        NAME,
+        root,
+        globs,
+        types,
+        hidden,
+        Arc::clone(&may.extensions),
+    )?;
     let path = workspace.path(args.path.as_deref().unwrap_or("."))?;
     let max = args.max_results.unwrap_or(RESULTS).clamp(1, MAX_RESULTS);
     let (found, skipped) = (Collector::new(max), Skipped::default());

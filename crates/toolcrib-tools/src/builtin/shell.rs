@@ -41,6 +41,7 @@ impl Shell {
             runner,
             wall: Wall {
                 network: settings.network.into(),
+                cpu: Some(settings.cpu_time()),
                 ..Wall::of(settings.shell.unwrap_or(Level::Process))
             },
         }
@@ -77,6 +78,20 @@ fn spec(network: NetworkAccess) -> ToolSpec {
         input,
         process::output_schema(),
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "bash",
+        "terminal",
+        "command",
+        "command line",
+        "console",
+        "execute",
+        "exec",
+        "process",
+        "program",
+        "script",
+        "sh",
+        "run a command",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(false),
@@ -138,7 +153,7 @@ impl Tool for Shell {
         Box::pin(async move {
             let args: Args = super::arguments(args)?;
             programs::fits("shell", "/command", &args.command)?;
-            // `--`: a command that starts with a dash is no option of bash.
+            // `--`: a command that starts with a dash is not an option of bash.
             let mut command = Command::new("bash").args(["-c", "--", &args.command]);
             if let Some(cwd) = &args.cwd {
                 command = command.directory(programs::directory(&cx, cwd)?);

@@ -86,6 +86,24 @@ fn spec() -> ToolSpec {
         arguments::schema(),
         output_schema(),
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "download",
+        "http",
+        "https",
+        "url",
+        "website",
+        "web page",
+        "page",
+        "curl",
+        "wget",
+        "get",
+        "request",
+        "browse",
+        "internet",
+        "online",
+        "documentation",
+        "link",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(false),
@@ -123,7 +141,7 @@ fn output_schema() -> Value {
             "contentType": {"type": "string", "description": "The type the server declared, without parameters; empty if none"},
             "bytes": {"type": "integer", "description": "The size of the content, unpacked"},
             "format": {"type": "string", "enum": ["raw", "markdown"], "description": "What `body` is"},
-            "binary": {"type": "boolean", "description": "Whether the content is no text"},
+            "binary": {"type": "boolean", "description": "Whether the content is not text"},
             "note": {"type": "string", "description": "What should be known about `body`, if anything"}
         }
     })
@@ -161,7 +179,7 @@ impl Tool for WebFetch {
             let sent = self.egress.send(request).await;
             let response = sent.map_err(|error| question::explained(error, &cx.exchanges()))?;
             let (verb, format) = (args.method, args.format);
-            // What is left is for the way back, and for plain text should there be no time for more.
+            // The rest is for the way back, and for plain text if there is no time for more.
             let deadline = Deadline::after(CONVERSION.min(cx.remaining() / 2));
             // Unpacking a page takes as long as a large file to read.
             cx.blocking(move || Ok(output(response, verb, format, deadline)))
@@ -170,7 +188,7 @@ impl Tool for WebFetch {
     }
 }
 
-/// What is made of an answer.
+/// The result made from an answer.
 fn output(response: Response, verb: Verb, format: Format, deadline: Deadline) -> ToolOutput {
     let content = Content::of(&response.headers, &response.body);
     let declared = content::media_type(&response.headers);
@@ -218,7 +236,7 @@ fn output(response: Response, verb: Verb, format: Format, deadline: Deadline) ->
     ToolOutput::value(value).with_text(text)
 }
 
-/// What is made of a page of unknown origin, for tests.
+/// The result of a page of unknown origin, for tests.
 #[cfg(feature = "testing")]
 pub(crate) fn page_as_markdown(html: &str) -> String {
     let url = "https://page.example/".parse().expect("a valid URL");
@@ -252,7 +270,7 @@ fn headers(map: &HeaderMap) -> JsonObject {
     let mut all = JsonObject::new();
     for name in map.keys() {
         let values = map.get_all(name).iter();
-        // What is no UTF-8 is Latin-1, the charset headers once had.
+        // Header bytes that are not UTF-8 are decoded as Latin-1, the charset that headers once had.
         let text = |bytes: &[u8]| match std::str::from_utf8(bytes) {
             Ok(text) => text.to_owned(),
             Err(_) => crate::egress::charset::latin1(bytes),

@@ -14,13 +14,14 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::StatusCode;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::call::context::CallContext;
 use crate::egress::{Egress, Response, retry_after};
 use crate::model::JsonObject;
 use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::json::read_bounded;
 use crate::model::limits::{LimitsPatch, as_millis};
 use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;
@@ -28,7 +29,7 @@ use crate::model::text;
 use crate::secret::{self, SecretStore};
 use crate::spec::{ToolSpec, Traits};
 use crate::tool::Tool;
-use provider::{Asked, Service};
+use provider::{SearchQuery, Service};
 
 /// How long a search may take.
 const TIMEOUT: Duration = Duration::from_secs(20);
@@ -48,7 +49,7 @@ pub(crate) struct WebSearch {
     spec: Arc<ToolSpec>,
     egress: Egress,
     secrets: Option<SecretStore>,
-    /// Who is asked, or why nobody is.
+    /// The provider, or why there is none.
     service: Result<Service, String>,
 }
 
@@ -119,7 +120,7 @@ fn spec() -> ToolSpec {
                     }
                 }
             },
-            "provider": {"type": "string", "description": "Who was asked"}
+            "provider": {"type": "string", "description": "The search provider"}
         }
     });
     let mut spec = super::core_spec(
@@ -131,6 +132,18 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "internet",
+        "google",
+        "bing",
+        "duckduckgo",
+        "brave",
+        "look up",
+        "online",
+        "search engine",
+        "search the web",
+        "news",
+    ]);
     spec.traits = Traits {
         destroys: None,
         idempotent: None,
@@ -175,7 +188,7 @@ impl Tool for WebSearch {
                 .service
                 .as_ref()
                 .map_err(|why| ToolError::new(ErrorCode::ToolUnavailable, why))?;
-            let asked = Asked {
+            let asked = SearchQuery {
                 query: &query,
                 results: args.num_results.unwrap_or(5).clamp(1, results::MAX),
                 key: self.key(service)?,
@@ -190,7 +203,7 @@ impl Tool for WebSearch {
             let (service, wanted) = (service.clone(), asked.results);
             // Cleaning texts of markup builds a small tree of each.
             cx.blocking(move || {
-                let answer: Value = serde_json::from_slice(&response.body).map_err(|error| {
+                let answer = read_bounded(&response.body).map_err(|error| {
                     let message = format!("{service} answered with something that is not JSON");
                     ToolError::new(ErrorCode::UpstreamError, message).caused_by(error)
                 })?;
@@ -235,7 +248,7 @@ fn malformed(service: &Service) -> ToolError {
     ToolError::new(ErrorCode::UpstreamError, message)
 }
 
-/// What an answer means that is no success.
+/// What an answer means that is not a success.
 fn refused(service: &Service, response: &Response, secrets: Option<&SecretStore>) -> ToolError {
     let status = response.status;
     if status == StatusCode::TOO_MANY_REQUESTS {

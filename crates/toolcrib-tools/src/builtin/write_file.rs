@@ -73,6 +73,17 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "save",
+        "create",
+        "new file",
+        "overwrite",
+        "store",
+        "put",
+        "touch",
+        "output to a file",
+        "text",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(true),
@@ -144,7 +155,7 @@ impl Tool for WriteFile {
     }
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
-        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis
+        // What cannot work needs no one's approval: the call will fail and say why. Without a basis
         // it could not overwrite anything, should it work by then.
         Look::later(|args, workspace| approval(args, workspace).unwrap_or_else(Approval::allow))
     }

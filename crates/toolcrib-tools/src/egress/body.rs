@@ -216,7 +216,7 @@ fn unpack_one(
     }
 }
 
-/// What is packed, while there is time: much of it may come to nothing, and then nobody hears of it.
+/// Decompresses while there is time: much input may yield nothing, and then no one would notice.
 struct Watched<'a> {
     packed: &'a [u8],
     deadline: Instant,
@@ -249,7 +249,7 @@ fn take(from: impl Read, max: u64, deadline: Instant, into: &mut Vec<u8>) -> std
     }
 }
 
-/// Whether `deflate` means what the standard says, with a header of its own; some servers leave that out.
+/// Whether `deflate` means what the standard says, with its own header; some servers leave that out.
 fn is_zlib(packed: &[u8]) -> bool {
     match packed {
         [first, second, ..] => {
@@ -302,7 +302,7 @@ pub(super) fn too_long(max: u64) -> EgressError {
 
 /// What a broken connection or a wrong answer is called.
 pub(super) fn broken(error: &hyper::Error, target: &Target) -> EgressError {
-    // Only servers are told apart by a method of its own.
+    // Servers are distinguished by a special method.
     if error.is_parse() && error.to_string().contains("too large") {
         return EgressError::Upstream(format!(
             "`{target}` answered with headers over the limit of {} or {} headers",

@@ -39,7 +39,7 @@ const MAX_REDIRECTS: u8 = 5;
 /// How much of the body of a redirection is read so that its connection can be kept.
 const MAX_REDIRECTION: u64 = 64 * 1024;
 
-/// How long a connection for somebody else's bytes may take.
+/// How long a connection for someone else's bytes may take.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// The longest time that is waited for anything.
@@ -61,9 +61,9 @@ pub struct EgressOptions {
     pub proxy: Option<Url>,
     /// Certificates to trust besides the system's, as PEM (the setting `network.certificates`).
     pub certificates: Vec<u8>,
-    /// Who answers for names; the system by default.
+    /// The resolver; the system's by default.
     pub resolver: Option<Arc<dyn Resolve>>,
-    /// Who dials; TCP by default.
+    /// The dialer; TCP by default.
     pub dialler: Option<Arc<dyn Dial>>,
 }
 
@@ -231,7 +231,7 @@ impl Egress {
     /// Sends a request and takes the answer as it comes: for events, and for texts that are written while they are read.
     ///
     /// The time of the request is for the head; how long the body may take is the caller's to say, who ends the exchange by dropping it.
-    /// No redirection is followed: an answer that goes on for as long as it likes is not taken from somebody else.
+    /// No redirection is followed: an answer that goes on for as long as it likes is not taken from someone else.
     pub async fn stream(&self, mut request: Request) -> Result<Streamed, EgressError> {
         request
             .headers
@@ -274,7 +274,7 @@ impl Egress {
         self.0.connector.guard.admit(target, reach)
     }
 
-    /// Opens a connection for somebody else's bytes, judged like any other: what the sandbox's proxy needs.
+    /// Opens a connection for someone else's bytes, judged like any other: what the sandbox's proxy needs.
     pub(crate) async fn connect(
         &self,
         target: &Target,
@@ -373,7 +373,7 @@ impl Egress {
             .handshake(TokioIo::new(stream))
             .await;
         let (sender, connection) = handshake.map_err(|error| body::broken(&error, target))?;
-        // Ends when the sender is dropped, or the server closes; what went wrong reaches whoever waits for an answer.
+        // Ends when the sender is dropped, or the server closes; errors reach the caller that waits for an answer.
         tokio::spawn(async move {
             let _ = connection.await;
         });
@@ -401,7 +401,7 @@ impl Egress {
     }
 }
 
-/// What is said of a request that would be more than may be sent; `hops`: how many were made before.
+/// The refusal of a request beyond the number that may be sent; `hops`: how many were made before.
 fn too_much(target: &Target, hops: u8) -> EgressError {
     EgressError::BadRequest(match hops {
         0 => format!("the request to `{target}` is more than may still be sent"),
@@ -450,7 +450,7 @@ fn message(
     headers
         .entry(header::ACCEPT)
         .or_insert(HeaderValue::from_static("*/*"));
-    // A server may wait for a body that it was not told is empty.
+    // A server may wait for a body that was not declared empty.
     let expects_a_body = matches!(request.method, Method::POST | Method::PUT | Method::PATCH);
     if expects_a_body && request.body.is_empty() {
         headers.insert(header::CONTENT_LENGTH, HeaderValue::from_static("0"));

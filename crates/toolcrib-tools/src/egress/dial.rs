@@ -18,7 +18,7 @@ const MAX_ADDRESSES: usize = 256;
 /// The longest answer of a proxy to `CONNECT`.
 const MAX_PROXY_HEAD: usize = 16 * 1024;
 
-/// Who resolves, judges and dials.
+/// Resolves, judges and dials.
 pub(super) struct Connector {
     pub(super) guard: Guard,
     pub(super) resolver: Arc<dyn Resolve>,

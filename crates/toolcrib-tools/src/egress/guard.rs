@@ -16,7 +16,7 @@ pub(super) struct Guard {
     pub(super) private: AllowedHosts,
 }
 
-/// Names that clouds have for their metadata service. Their addresses are refused anyway; behind a proxy nobody sees those.
+/// Names that clouds have for their metadata service. Their addresses are refused anyway; behind a proxy no one sees those.
 const METADATA_NAMES: &[&str] = &[
     "metadata",
     "metadata.google.internal",
@@ -59,7 +59,7 @@ impl Guard {
         let entry = target.entry();
         let message = match reach {
             Reach::Listed | Reach::ListedOr(_) => format!(
-                "`{target}` is not a host that may be reached; if it should be, add `{entry}` to `allowedHosts` in config.toml of the home"
+                "`{target}` is not a host that may be reached; `toolcrib config set --add allowedHosts {entry}` allows it"
             ),
             Reach::Only(_) => {
                 format!("`{target}` is not among the hosts that this tool was permitted to reach")
@@ -142,7 +142,7 @@ impl Guard {
         };
         if BAD_PORTS.contains(&target.port) && !self.allowed.names_port(target) && !is_meant() {
             let message = format!(
-                "port {} belongs to another protocol than HTTP; if a web server is there, add `{target}` to `allowedHosts` in config.toml of the home",
+                "port {} belongs to another protocol than HTTP; if a web server is there, `toolcrib config set --add allowedHosts {target}` allows it",
                 target.port
             );
             return Err(Refusal { message });
@@ -162,13 +162,13 @@ fn refusal(target: &Target, range: Range) -> Refusal {
             format!("`{target}` is {name}, which is never reached")
         }
         (Host::Address(_), Kind::Private | Kind::Loopback | Kind::LinkLocal) => format!(
-            "`{target}` is an address of {name}; if it should be reached, add `{target}` to `allowedHosts` in config.toml of the home"
+            "`{target}` is an address of {name}; `toolcrib config set --add allowedHosts {target}` allows it"
         ),
         (Host::Name(_), _) if target.is_local_name() => format!(
-            "`{target}` is this machine; if it should be reached, add `{target}` to `allowedHosts` in config.toml of the home"
+            "`{target}` is this machine; `toolcrib config set --add allowedHosts {target}` allows it"
         ),
         (Host::Name(host), Kind::Private) => format!(
-            "`{host}` has an address of {name}; if it should be reached, add `{host}` to `network.privateHosts` in config.toml of the home"
+            "`{host}` has an address of {name}; `toolcrib config set --add network.privateHosts {host}` allows it"
         ),
         (Host::Name(host), Kind::Loopback | Kind::LinkLocal | Kind::Metadata) => {
             format!("`{host}` has an address of {name}, which is never reached by a name")

@@ -1,4 +1,4 @@
-//! Who may be reached: [`AllowedHosts`], the setting, and [`Reach`], what one request may do.
+//! Reachable hosts: [`AllowedHosts`], the setting, and [`Reach`], what one request may do.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -66,7 +66,7 @@ impl AllowedHosts {
         Ok(hosts)
     }
 
-    /// What is odd about entries that can be read: those that permit nothing.
+    /// Warnings about entries that can be read: those that permit nothing.
     pub fn warnings(&self) -> Vec<String> {
         self.0.iter().filter_map(Entry::permits_nothing).collect()
     }
@@ -144,7 +144,7 @@ impl Entry {
                 Ok(number) if number > 0 && port.bytes().all(|b| b.is_ascii_digit()) => {
                     (host, Some(number))
                 }
-                _ => return Err(format!("has `{port}` where a port stands")),
+                _ => return Err(format!("has `{port}` where a port belongs")),
             },
             None => (text, None),
         };
@@ -240,7 +240,7 @@ impl Whom {
     fn is(&self, host: &Host) -> bool {
         match (self, host) {
             (Whom::Name(mine), Host::Name(name)) => mine == name,
-            // `*.example.com` may be this machine only by a name of its own.
+            // `*.example.com` may be this machine only by its own name.
             (Whom::Beneath(mine), Host::Name(name)) => is_beneath(name, mine),
             (Whom::Address(mine), Host::Address(address)) => mine == address,
             (Whom::Name(_) | Whom::Beneath(_), Host::Address(_))
@@ -296,7 +296,7 @@ impl Reach {
     }
 
     /// Whether the settings name this very address and port, so that it is reached whatever it belongs to. A name permits nothing:
-    /// whoever answers for it could make it any address.
+    /// its DNS could make it any address.
     pub(super) fn permits_address(&self, target: &Target, listed: &AllowedHosts) -> bool {
         let is_itself_an_address =
             matches!(target.host, Host::Address(_)) || target.is_local_name();
@@ -388,9 +388,9 @@ mod tests {
             ("example.test/x", "without scheme"),
             ("user@example.test", "is not a host"),
             ("a b", "is not a host"),
-            ("example.test:0", "where a port stands"),
-            ("example.test:99999", "where a port stands"),
-            ("example.test:+80", "where a port stands"),
+            ("example.test:0", "where a port belongs"),
+            ("example.test:99999", "where a port belongs"),
+            ("example.test:+80", "where a port belongs"),
             ("*.localhost:80", "names this machine"),
             ("0.0.0.0:80", "where no server is"),
             ("224.0.0.1:80", "where no server is"),

@@ -31,13 +31,13 @@ pub(super) struct Speaking {
 
 /// Kept connections. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Pool(Arc<Mutex<Kept>>);
+pub(super) struct Pool(Arc<Mutex<IdleConnections>>);
 
 #[derive(Default)]
-struct Kept {
+struct IdleConnections {
     connections: HashMap<Target, Vec<(Instant, Speaking)>>,
     total: usize,
-    /// Who closes what was idle for too long, while there is something kept.
+    /// Closes connections that were idle for too long, while some are kept.
     sweeper: Option<JoinHandle<()>>,
 }
 
@@ -112,17 +112,17 @@ impl Pool {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
+    fn lock(&self) -> MutexGuard<'_, IdleConnections> {
         lock(&self.0)
     }
 }
 
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+fn lock(kept: &Mutex<IdleConnections>) -> MutexGuard<'_, IdleConnections> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Closes connections that nobody used for too long, until none is kept or the pool is gone.
-async fn sweep(pool: Weak<Mutex<Kept>>) {
+/// Closes connections that no one used for too long, until none is kept or the pool is gone.
+async fn sweep(pool: Weak<Mutex<IdleConnections>>) {
     loop {
         tokio::time::sleep(MAX_IDLE / 4).await;
         let Some(pool) = pool.upgrade() else {
@@ -137,7 +137,7 @@ async fn sweep(pool: Weak<Mutex<Kept>>) {
     }
 }
 
-impl Kept {
+impl IdleConnections {
     fn drop_old(&mut self, now: Instant) {
         self.connections.retain(|_, found| {
             found.retain(|(since, speaking)| {

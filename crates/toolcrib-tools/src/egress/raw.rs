@@ -17,10 +17,10 @@ use crate::model::exchange::{Exchange, ExchangeLog, Noted};
 use crate::target::EgressError;
 use crate::target::Target;
 
-/// The same, encrypted.
+/// An encrypted raw stream.
 pub(crate) type RawTls = TlsStream<RawStream>;
 
-/// A connection whose bytes are somebody else's protocol.
+/// A connection whose bytes are someone else's protocol.
 pub(crate) struct RawStream {
     stream: Box<dyn Dialled>,
     noted: Noted,
@@ -30,7 +30,7 @@ pub(crate) struct RawStream {
 }
 
 impl RawStream {
-    /// Whether it was cut because too much came; asked when it is somebody else's already.
+    /// Whether it was cut because too much came; asked when it is someone else's already.
     pub(crate) fn cut(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.cut)
     }

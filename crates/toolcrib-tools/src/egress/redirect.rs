@@ -41,7 +41,7 @@ pub(super) fn location(
     Some(location.to_str().map_err(|_| unreadable()))
 }
 
-/// A refusal that says where the redirection led, so that it can be asked for by itself; the query is nobody's business.
+/// A refusal that says where the redirection led, so that it can be asked for by itself; the query is no one's business.
 pub(super) fn led_to(url: &Url, error: EgressError) -> EgressError {
     match error {
         EgressError::Refused(refusal) => {
@@ -114,7 +114,7 @@ fn drop_what_was_for_another(headers: &mut HeaderMap) {
     }
 }
 
-/// Reads a location: a URL of its own is read as strictly as any; anything else is relative to where it came from.
+/// Reads a location: an absolute URL is read as strictly as any; anything else is relative to where it came from.
 fn read(base: &Url, location: &str) -> Result<(Url, Target), EgressError> {
     let location = location.trim_matches([' ', '\t']);
     if location.contains('\\') || location.contains(|c: char| c.is_control() || c.is_whitespace()) {
@@ -135,7 +135,7 @@ fn read(base: &Url, location: &str) -> Result<(Url, Target), EgressError> {
             Err(error) => Err(EgressError::BadUrl(error.to_string())),
         }
     };
-    // Whose arguments these are: nobody's.
+    // Whose arguments these are: no one's.
     read.map_err(|error| match error {
         EgressError::BadUrl(why) => refused(&format!(
             "the server redirects to something that is not a URL: {why}"

@@ -1,4 +1,4 @@
-//! What is sent and what comes back: [`Request`] and [`Response`].
+//! Outgoing requests and their answers: [`Request`] and [`Response`].
 
 use std::fmt;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const MAX_HEADER_BYTES: usize = 64 * 1024;
 pub struct Request {
     /// GET, POST, …
     pub method: Method,
-    /// Where to; judged anew when it is sent.
+    /// The destination; judged again when the request is sent.
     pub url: Url,
     /// Headers. When a hop leaves the origin, only those go along that say how to answer (`Accept`, `User-Agent` …), and of those none
     /// that is marked sensitive. `Host` and what frames a message cannot be set.
@@ -143,7 +143,7 @@ pub struct Response {
     pub url: Url,
     /// The body, unpacked.
     pub body: Bytes,
-    /// Whether somebody else answered than who was asked first.
+    /// Whether someone else answered than who was asked first.
     pub redirected: Redirected,
 }
 

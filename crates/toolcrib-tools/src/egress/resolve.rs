@@ -26,14 +26,14 @@ pub trait Dial: Send + Sync + 'static {
     fn dial(&self, to: SocketAddr) -> BoxFuture<'_, io::Result<Box<dyn Dialled>>>;
 }
 
-/// How many names are looked up at once: each takes a thread for as long as the system's resolver pleases, also when nobody waits
+/// How many names are looked up at once: each takes a thread for as long as the system's resolver pleases, also when no one waits
 /// for it any more.
 const MAX_LOOKUPS: usize = 32;
 
 /// How many addresses of a name are tried.
 const MAX_TRIED: usize = 8;
 
-/// The system's resolver, on threads of its own.
+/// The system's resolver, on its own threads.
 pub struct System(Arc<Semaphore>);
 
 impl Default for System {
@@ -55,7 +55,7 @@ impl Resolve for System {
                 let addresses = (name.as_str(), 0).to_socket_addrs();
                 let addresses = addresses.map(|all| all.map(|address| address.ip()).collect());
                 drop(permit);
-                // Nobody waits any more: the time was up.
+                // No one waits any more: the time was up.
                 let _ = found.send(addresses);
             })?;
             answer.await.map_err(io::Error::other)?

@@ -7,7 +7,7 @@ use http::header::RETRY_AFTER;
 use jiff::Timestamp;
 
 /// What `Retry-After` says: seconds, or a date in one of the three forms of RFC 9110. The error is what cannot be read: a server that
-/// names a time nobody understands is not asked again.
+/// names a time no one understands is not asked again.
 pub fn retry_after(headers: &HeaderMap, now: Timestamp) -> Result<Option<Duration>, String> {
     let Some(value) = headers.get(RETRY_AFTER) else {
         return Ok(None);

@@ -103,7 +103,7 @@ impl StreamedBody {
         Ok(None)
     }
 
-    /// What is left, up to `max` bytes of it; more is cut off.
+    /// The rest, up to `max` bytes of it; more is cut off.
     pub async fn rest(&mut self, max: usize) -> Result<Vec<u8>, EgressError> {
         let mut whole = Vec::new();
         while whole.len() < max

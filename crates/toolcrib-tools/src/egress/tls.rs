@@ -107,7 +107,9 @@ impl Tls {
     ) -> Result<TlsStream<S>, TlsError> {
         let name = match host {
             Host::Name(name) => ServerName::try_from(name.clone()).map_err(|_| {
-                TlsError::SetUp(format!("`{name}` is no name that a certificate can be for"))
+                TlsError::SetUp(format!(
+                    "`{name}` is not a name that a certificate can have"
+                ))
             })?,
             Host::Address(address) => ServerName::IpAddress((*address).into()),
         };
@@ -170,7 +172,7 @@ fn in_words(error: &io::Error) -> String {
         .and_then(|inner| inner.downcast_ref::<rustls::Error>());
     match tls {
         Some(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer)) => {
-            "its certificate is by nobody this machine trusts; a company's own authority goes into `network.certificates`".to_owned()
+            "this machine does not trust the issuer of its certificate; add a company's own authority to `network.certificates`".to_owned()
         }
         Some(rustls::Error::InvalidCertificate(rustls::CertificateError::Other(other))) => {
             // The library shows the name of its error only: `CaUsedAsEndEntity`.

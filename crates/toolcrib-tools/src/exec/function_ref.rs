@@ -8,6 +8,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::call::context::CallContext;
+use crate::definition::{Required, RequiresApproval};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Verdict};
 use crate::model::error::ToolError;
@@ -15,6 +16,7 @@ use crate::model::outcome::ToolOutput;
 use crate::model::sandbox_plan::SandboxPlan;
 use crate::schema::Fault;
 use crate::spec::ToolSpec;
+use crate::template::Values;
 use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
@@ -25,13 +27,19 @@ const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs s
 pub struct FunctionRef {
     spec: Arc<ToolSpec>,
     function: Arc<dyn Tool>,
+    /// What the definition adds to when the function asks.
+    requires_approval: RequiresApproval,
 }
 
 impl FunctionRef {
     /// The function as `spec` publishes it. What its arguments are about (paths, commands) is known by the function alone, and is taken
     /// from it as far as the names are the same, so that rules hold.
     #[doc(hidden)]
-    pub fn new(mut spec: ToolSpec, function: Arc<dyn Tool>) -> Self {
+    pub fn new(
+        mut spec: ToolSpec,
+        function: Arc<dyn Tool>,
+        requires_approval: RequiresApproval,
+    ) -> Self {
         let own = function.spec();
         let takes = |name: &str| {
             spec.input_schema
@@ -41,14 +49,20 @@ impl FunctionRef {
         let roles = own.roles.iter().filter(|(name, _)| takes(name)).cloned();
         spec.roles = roles.collect();
         spec.urls.clone_from(&own.urls);
-        spec.asks = match (spec.effects.is_unknown(), &own.asks) {
-            (true, None) => Some(format!("every time: {UNTAGGED}")),
-            (_, asks) => asks.clone(),
+        let is_untagged = spec.effects.is_unknown();
+        spec.asks = match (is_untagged, &own.asks) {
+            (_, Some(asks)) => Some(asks.clone()),
+            (true, None) if !matches!(requires_approval, RequiresApproval::Never) => {
+                Some(format!("every time: {UNTAGGED}"))
+            }
+            (_, None) => requires_approval.in_words(),
         };
+        spec.looks_first = own.looks_first || requires_approval.evaluates();
         spec.interactive = own.interactive;
         FunctionRef {
             spec: Arc::new(spec),
             function,
+            requires_approval,
         }
     }
 }
@@ -60,16 +74,35 @@ impl Tool for FunctionRef {
 
     fn look(&self, args: &JsonObject, workspace: Option<&Workspace>) -> Look {
         let own = self.function.look(args, workspace);
-        if !self.spec.effects.is_unknown() {
+        let is_untagged = self.spec.effects.is_unknown();
+        if !is_untagged && matches!(self.requires_approval, RequiresApproval::Unsaid) {
             return own;
         }
-        own.map_approval(|own| match own.verdict {
-            Verdict::Allow => Approval {
+        let requires_approval = self.requires_approval.clone();
+        let values = Values {
+            arguments: args.clone(),
+            ..Values::default()
+        };
+        own.map_approval(move |own| {
+            if own.verdict == Verdict::Deny {
+                return own;
+            }
+            let why = match requires_approval.of_call(&values) {
+                Required::Yes(why) => why,
+                Required::Unsaid if is_untagged && own.verdict == Verdict::Allow => {
+                    UNTAGGED.to_owned()
+                }
+                Required::Unsaid | Required::No => return own,
+            };
+            let reason = match own.reason {
+                Some(first) if own.verdict == Verdict::Ask => format!("{first}; {why}"),
+                _ => why,
+            };
+            Approval {
                 verdict: Verdict::Ask,
-                reason: Some(UNTAGGED.to_owned()),
+                reason: Some(reason),
                 ..own
-            },
-            Verdict::Ask | Verdict::Deny => own,
+            }
         })
     }
 

@@ -102,10 +102,8 @@ impl<'a> Copier<'a> {
             }
             FileType::Directory => {
                 rustix::fs::mkdirat(to, new, Mode::RWXU)?;
-                let open = |dir, name| {
-                    rustix::fs::openat(dir, name, READ | OFlags::DIRECTORY, Mode::empty())
-                };
-                let (inside, made) = (open(from, name)?, open(to, new)?);
+                let inside = open_closed(from, name, READ | OFlags::DIRECTORY)?;
+                let made = rustix::fs::openat(to, new, READ | OFlags::DIRECTORY, Mode::empty())?;
                 for entry in entries(&inside)? {
                     self.copy(inside.as_fd(), &entry, made.as_fd(), &entry, depth - 1)?;
                 }
@@ -115,7 +113,7 @@ impl<'a> Copier<'a> {
                     let made = format!("/proc/self/fd/{}", made.as_raw_fd());
                     return rustix::fs::linkat(CWD, made, to, new, AtFlags::SYMLINK_FOLLOW);
                 }
-                let file = rustix::fs::openat(from, name, READ, Mode::empty())?;
+                let file = open_closed(from, name, READ)?;
                 let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
                 let mode = Mode::from_raw_mode(0o600);
                 let made = rustix::fs::openat(to, new, flags | OFlags::CLOEXEC, mode)?;
@@ -165,6 +163,20 @@ impl<'a> Copier<'a> {
     }
 }
 
+/// Opens something to read it, even if a command has closed it to its owner.
+fn open_closed(dir: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> Result<OwnedFd, Errno> {
+    match rustix::fs::openat(dir, name, flags, Mode::empty()) {
+        Err(Errno::ACCESS) => {}
+        opened => return opened,
+    }
+    let closed = pin(dir, name)?;
+    let mode = Mode::from_raw_mode(rustix::fs::fstat(&closed)?.st_mode);
+    set_mode(&closed, mode | Mode::RWXU)?;
+    let opened = rustix::fs::openat(dir, name, flags, Mode::empty());
+    set_mode(&closed, mode)?;
+    opened
+}
+
 /// Gives something the owner, the mode and the times of another thing.
 fn make_like(dir: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Result<(), Errno> {
     let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
@@ -184,7 +196,7 @@ fn make_like(dir: BorrowedFd<'_>, name: &OsStr, stat: &Stat) -> Result<(), Errno
     rustix::fs::utimensat(dir, name, &times, nofollow)
 }
 
-/// Gives files that have a name elsewhere a content of their own: by that name they could be changed after a person has looked. Returns
+/// Gives files that have a name elsewhere their own content: by that name they could be changed after a person has looked. Returns
 /// whether that is done for all of them; what cannot be read, or is more than may be copied, stays as it is.
 pub(super) fn separate(path: &Path, allowance: &Allowance) -> io::Result<bool> {
     let parent = File::open(path.parent().unwrap_or(Path::new("/")))?;
@@ -218,7 +230,7 @@ pub(super) fn separate(path: &Path, allowance: &Allowance) -> io::Result<bool> {
     Ok(is_seen && is_done)
 }
 
-/// What is done with a file, and whether it could be.
+/// The action on a file, and whether it succeeded.
 type Visit<'a> = &'a mut dyn FnMut(BorrowedFd<'_>, &OsStr, &Stat) -> bool;
 
 /// Visits the files with several names in a tree. Returns whether all of it was seen and every visit succeeded.

@@ -10,12 +10,12 @@
 //! `run.rs` looks after one run, `run_file.rs` is the file that says so, `moving.rs` moves things without following a link, `copying.rs` copies them, `made.rs` knows which repositories runs made.
 //! Every run is written down before it starts (`runs/`), so that the next process deals with one that was killed.
 //!
-//! Considered and left out: a file system view of its own for each run (an overlay cannot be committed without the same
+//! Considered and left out: a separate file system view for each run (an overlay cannot be committed without the same
 //! questions, and breaks programs that watch the workspace), and inotify (it reports too late, and not which process did it).
 
 mod copying;
-mod made;
 mod moving;
+mod own_repositories;
 mod run;
 mod run_file;
 
@@ -38,7 +38,7 @@ use crate::model::text;
 use crate::storage::{DurableDir, StorageError};
 use crate::workspace::Workspace;
 use copying::Allowance;
-use moving::{Copying, Moved, Place, Replacement};
+use moving::{Copying, DirEntry, Moved, Replacement};
 pub use run::HeldRun;
 use run_file::IdleFiles;
 
@@ -46,10 +46,15 @@ use run_file::IdleFiles;
 const RECORD: &str = "record.json";
 /// The thing itself: a file, a directory or a link.
 const CONTENT: &str = "content";
+/// Its copy while that is made.
+const COPY: &str = "copy";
 /// How long a record may be.
 const MAX_BYTES: u64 = 256 << 10;
 /// Added to why something is held if it shares its content with a name elsewhere.
 const NOT_SEPARATE: &str = "; files that have another name (a hard link) were not all copied, and can still be changed by it";
+/// Added to why something is held if it cannot be copied before a person looks.
+const NOT_SEALED: &str =
+    "; it is too large or too deep to be copied, so a command that still has it open can change it";
 /// The shortest part of an id that is looked for.
 const MIN_PART: usize = 4;
 
@@ -72,7 +77,7 @@ pub struct HeldItem {
     pub id: String,
     /// Where it was, from the workspace.
     pub path: String,
-    /// Who would run it.
+    /// The program that would run it.
     pub why: String,
     /// Whether the path is empty now, or a harmless version is in its place.
     pub kind: HeldKind,
@@ -83,7 +88,7 @@ pub struct HeldItem {
     /// The call.
     #[schemars(with = "String")]
     pub call: CallId,
-    /// Who called.
+    /// The caller.
     #[schemars(with = "String")]
     pub caller: Caller,
     /// When it was taken.
@@ -100,6 +105,9 @@ pub struct HeldItem {
     /// A digest of what took its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced_by: Option<String>,
+    /// Whether no command can have it open any more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sealed: bool,
 }
 
 /// What became of the place of something that is held.
@@ -123,7 +131,7 @@ impl HeldItem {
     }
 }
 
-/// What is in a held file, directory or link, for a person who decides.
+/// The contents of a held file, directory or link, for the person who decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HeldContent {
@@ -230,9 +238,31 @@ impl HeldStore {
         }
     }
 
-    /// What is in an item.
+    /// Puts a copy in the place of an item's content, once, before a person looks at it or gets it back. A command that still runs may have
+    /// the original open: it could change what was shown, or what was put back.
+    fn seal(&self, mut item: HeldItem) -> Result<HeldItem, ToolError> {
+        if item.sealed {
+            return Ok(item);
+        }
+        let directory = self.0.path.join(&item.id);
+        // One that a killed process left.
+        let sealed = moving::remove_all(&directory.join(COPY))
+            .and_then(|()| DirEntry::in_home(&directory))
+            .and_then(|content| content.replace_by_copy(COPY, &Allowance::of_a_run()));
+        let _ = moving::remove_all(&directory.join(COPY));
+        match sealed {
+            Ok(()) => {
+                item.sealed = true;
+                self.rewrite(&item)?;
+            }
+            Err(_) => item.why.push_str(NOT_SEALED),
+        }
+        Ok(item)
+    }
+
+    /// The contents of an item.
     pub fn show(&self, id: &str) -> Result<HeldContent, ToolError> {
-        let item = self.find(id)?;
+        let item = self.seal(self.find(id)?)?;
         let root = self.content(&item.id);
         let mut shown = HeldContent {
             item,
@@ -262,14 +292,14 @@ impl HeldStore {
 
     /// Puts an item back where it was. Nothing that is there now is replaced.
     pub fn restore(&self, id: &str) -> Result<HeldItem, ToolError> {
-        let item = self.find(id)?;
+        let item = self.seal(self.find(id)?)?;
         let workspace = Workspace::open(Path::new(&item.workspace)).map_err(|error| {
             let message = format!("the workspace of `{}` cannot be opened: {error}", item.path);
             ToolError::new(ErrorCode::FileNotFound, message)
         })?;
-        let place = Place::made(&workspace, &item.relative())
+        let place = DirEntry::made(&workspace, &item.relative())
             .map_err(|error| self.not_back(&item, error))?;
-        let from = Place::in_home(&self.0.path.join(&item.id))
+        let from = DirEntry::in_home(&self.0.path.join(&item.id))
             .map_err(|error| self.not_back(&item, error))?;
         let moved = match item.kind {
             HeldKind::Taken => from.move_to(&place, Copying::Allowed(&Allowance::unbounded())),
@@ -322,6 +352,8 @@ impl HeldStore {
             return Ok(());
         };
         let lock = dir.lock()?;
+        // What a process left that was killed while it copied.
+        let _ = moving::remove_all(&self.0.path.join(&item.id).join(COPY));
         dir.remove_dir(&lock, &item.id, &[RECORD]).map(drop)
     }
 
@@ -349,7 +381,7 @@ impl HeldStore {
             Taking::From(aside, _) => aside.to_owned(),
             Taking::Whole(_) | Taking::Replacing(_) => item.relative(),
         };
-        let place = Place::of(workspace, &from)?;
+        let place = DirEntry::of(workspace, &from)?;
         let dir = DurableDir::create(&self.0.path).map_err(std::io::Error::other)?;
         if let Taking::Replacing(text) = with {
             item.kind = HeldKind::Replaced;
@@ -362,7 +394,7 @@ impl HeldStore {
                 .map_err(std::io::Error::other)?;
             new.place(&item.id).map_err(std::io::Error::other)?;
         }
-        let home = Place::in_home(&self.0.path.join(&item.id))?;
+        let home = DirEntry::in_home(&self.0.path.join(&item.id))?;
         let moved = match with {
             Taking::Whole(copying) | Taking::From(_, copying) => {
                 place.move_to(&home, copying).map(drop)

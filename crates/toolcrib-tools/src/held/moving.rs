@@ -27,12 +27,12 @@ const MAX_NAME: usize = 255;
 const MAX_COMPARED: u64 = 4 << 20;
 
 /// A name in an open directory.
-pub(super) struct Place {
+pub(super) struct DirEntry {
     dir: OwnedFd,
     name: OsString,
 }
 
-/// What is put in the place of something.
+/// A replacement.
 pub(super) struct Replacement<'a> {
     pub(super) content: &'a [u8],
     /// When what it was made of last changed, where that is known.
@@ -56,11 +56,11 @@ pub(super) enum Moved {
     Occupied,
 }
 
-impl Place {
+impl DirEntry {
     /// A path of a workspace whose directory is there.
     pub(super) fn of(workspace: &Workspace, path: &Path) -> io::Result<Self> {
         let (dir, name) = workspace.open_parent_exactly(path)?;
-        Ok(Place { dir, name })
+        Ok(DirEntry { dir, name })
     }
 
     /// A path of a workspace; the directories on its way are made.
@@ -83,14 +83,14 @@ impl Place {
     /// Where the content of something held is.
     pub(super) fn in_home(directory: &Path) -> io::Result<Self> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(Place {
+        Ok(DirEntry {
             dir: rustix::fs::openat(CWD, directory, flags, Mode::empty())?,
             name: CONTENT.into(),
         })
     }
 
     fn sibling(&self, name: impl Into<OsString>) -> io::Result<Self> {
-        Ok(Place {
+        Ok(DirEntry {
             dir: self.dir.try_clone()?,
             name: name.into(),
         })
@@ -98,7 +98,7 @@ impl Place {
 
     /// Moves what is here to another place where nothing is. Where that is on another disk it is copied and removed, if that may be: what a
     /// program writes into an open file would be lost.
-    pub(super) fn move_to(&self, to: &Place, copying: Copying<'_>) -> io::Result<Moved> {
+    pub(super) fn move_to(&self, to: &DirEntry, copying: Copying<'_>) -> io::Result<Moved> {
         let rename = || {
             rustix::fs::renameat_with(
                 &self.dir,
@@ -157,13 +157,33 @@ impl Place {
         Ok(Moved::Yes)
     }
 
+    /// Puts a copy in the place of what is here; the original is then beside it, under the name given.
+    pub(super) fn replace_by_copy(&self, name: &str, allowance: &Allowance) -> io::Result<()> {
+        let copy = self.sibling(name)?;
+        Copier::new(allowance).copy(
+            self.dir.as_fd(),
+            &self.name,
+            copy.dir.as_fd(),
+            &copy.name,
+            MAX_DEPTH,
+        )?;
+        rustix::fs::renameat_with(
+            &self.dir,
+            &self.name,
+            &copy.dir,
+            &copy.name,
+            RenameFlags::EXCHANGE,
+        )?;
+        Ok(())
+    }
+
     fn is_directory(&self) -> bool {
         rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)
             .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
     }
 
     /// Moves what is here over whatever file is at another place.
-    pub(super) fn move_over(&self, to: &Place) -> io::Result<Moved> {
+    pub(super) fn move_over(&self, to: &DirEntry) -> io::Result<Moved> {
         let rename = || rustix::fs::renameat(&self.dir, &self.name, &to.dir, &to.name);
         match opened(&[&self.dir, &to.dir], rename) {
             Err(Errno::XDEV) => {}
@@ -183,7 +203,7 @@ impl Place {
         &self,
         replacement: &Replacement<'_>,
         id: &str,
-        to: &Place,
+        to: &DirEntry,
         allowance: &Allowance,
     ) -> io::Result<()> {
         Opened::of(&self.dir).run(|| self.exchange_here(replacement, id, to, allowance))
@@ -193,7 +213,7 @@ impl Place {
         &self,
         replacement: &Replacement<'_>,
         id: &str,
-        to: &Place,
+        to: &DirEntry,
         allowance: &Allowance,
     ) -> io::Result<()> {
         let before = rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -253,9 +273,9 @@ impl Place {
         &self,
         replaced_by: Option<&str>,
         id: &str,
-        to: &Place,
+        to: &DirEntry,
     ) -> io::Result<()> {
-        let is_replacement = |place: &Place| place.digest().as_deref() == replaced_by;
+        let is_replacement = |place: &DirEntry| place.digest().as_deref() == replaced_by;
         let mine = self.sibling(temporary(id))?;
         let lock = self.lock()?;
         for beside in [&mine, &lock] {

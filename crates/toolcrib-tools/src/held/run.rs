@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::copying::Allowance;
-use super::moving::{Copying, Moved, Place, Replacement, remove_all};
+use super::moving::{Copying, DirEntry, Moved, Replacement, remove_all};
 use super::run_file::{self, RunFile};
 use super::{HeldItem, HeldKind, HeldStore, RECORD, Taking, digits_if_not_text};
 use crate::call::context::CallContext;
@@ -152,6 +152,7 @@ impl HeldRun {
             refused: false,
             path_bytes: digits_if_not_text(relative),
             replaced_by: None,
+            sealed: false,
         };
         // Each costs a few writes to the disk: a run that plants thousands must not hold us up.
         if self.state().notes.len() >= MOST_HELD && planted.remedy == Remedy::Take {
@@ -218,7 +219,7 @@ impl HeldRun {
         match self.take(item, Taking::Replacing(text)) {
             // What was there before is gone; there is nothing to hold.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Place::of(&self.workspace, &relative)?.write(text.content)?;
+                DirEntry::of(&self.workspace, &relative)?.write(text.content)?;
                 self.report(self.workspace.root().join(relative));
                 Ok(None)
             }
@@ -228,7 +229,7 @@ impl HeldRun {
 
     fn make_directory(&self, item: HeldItem) -> io::Result<Option<HeldItem>> {
         let relative = item.relative();
-        let place = Place::of(&self.workspace, &relative)?;
+        let place = DirEntry::of(&self.workspace, &relative)?;
         let held = match place.make_directory()? {
             Moved::Yes => None,
             Moved::Occupied => {
@@ -257,7 +258,7 @@ impl HeldRun {
     fn rename_aside(&self, item: &HeldItem) -> io::Result<PathBuf> {
         let relative = item.relative();
         let short = item.id.rsplit('-').next().unwrap_or(&item.id);
-        let name = Place::of(&self.workspace, &relative)?.rename_aside(short)?;
+        let name = DirEntry::of(&self.workspace, &relative)?.rename_aside(short)?;
         Ok(relative.with_file_name(name))
     }
 }
@@ -339,9 +340,9 @@ impl HeldStore {
             if item.call != *call {
                 continue;
             }
-            let place = Place::of(workspace, &item.relative()).ok();
+            let place = DirEntry::of(workspace, &item.relative()).ok();
             if let Some(place) = place.filter(|_| item.kind == HeldKind::Replaced) {
-                let home = Place::in_home(&self.0.path.join(&id))?;
+                let home = DirEntry::in_home(&self.0.path.join(&id))?;
                 place.resume_exchange(item.replaced_by.as_deref(), &id, &home)?;
             }
             let has_arrived = self.content(&id).symlink_metadata().is_ok();

@@ -13,9 +13,9 @@ pub(super) struct Capture<'a> {
     cx: &'a CallContext,
     sink: Option<Sink>,
     bytes: Option<ByteSink>,
-    kept: [Kept; 2],
+    kept: [HeadAndTail; 2],
     /// Both, in the order in which they came.
-    together: Kept,
+    together: HeadAndTail,
     /// The beginning of a character whose rest has not come yet.
     pending: [Vec<u8>; 2],
 }
@@ -33,7 +33,7 @@ pub(super) struct Captured {
 
 impl<'a> Capture<'a> {
     /// Keeps so many bytes of each stream, and no more than the call's limit; passes pieces on to the sink, or else to the
-    /// call's events. Bytes of stdout go to whoever wants just those, and nowhere else.
+    /// call's events. Bytes of stdout go to their receiver, and nowhere else.
     pub(super) fn new(
         cx: &'a CallContext,
         keep: Option<u64>,
@@ -46,8 +46,8 @@ impl<'a> Capture<'a> {
             cx,
             sink,
             bytes,
-            kept: [Kept::new(limit), Kept::new(limit)],
-            together: Kept::new(limit),
+            kept: [HeadAndTail::new(limit), HeadAndTail::new(limit)],
+            together: HeadAndTail::new(limit),
             pending: [Vec::new(), Vec::new()],
         }
     }
@@ -139,7 +139,7 @@ fn width(first: u8) -> usize {
 }
 
 /// The head and the tail of a stream.
-struct Kept {
+struct HeadAndTail {
     limit: usize,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -149,9 +149,9 @@ struct Kept {
 /// Room for the mark between head and tail.
 const MARK: usize = 80;
 
-impl Kept {
+impl HeadAndTail {
     fn new(limit: usize) -> Self {
-        Kept {
+        HeadAndTail {
             limit,
             head: Vec::new(),
             tail: VecDeque::new(),
@@ -186,7 +186,7 @@ impl Kept {
                 return (text, false);
             }
         }
-        // Bytes that are no text take more room as text, so what is kept is measured again.
+        // Bytes that are not text take more room as text, so what is kept is measured again.
         let tail = if dropped == 0 {
             text.clone()
         } else {
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     fn kept(limit: usize, chunks: &[&[u8]]) -> (String, bool) {
-        let mut kept = Kept::new(limit);
+        let mut kept = HeadAndTail::new(limit);
         for chunk in chunks {
             kept.push(chunk);
         }
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_flood_keeps_memory_bounded() {
-        let mut kept = Kept::new(1000);
+        let mut kept = HeadAndTail::new(1000);
         for _ in 0..10_000 {
             kept.push(&[b'y'; 4096]);
         }

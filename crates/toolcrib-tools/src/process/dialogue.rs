@@ -66,7 +66,7 @@ impl Talk {
                 .to_owned()
         } else {
             format!(
-                "the program waits for input: for {millis} ms it printed nothing and nobody typed anything; give what it asks for \
+                "the program waits for input: for {millis} ms it printed nothing and received no input; give what it asks for \
                  as arguments or input, or give the tool a default response"
             )
         };

@@ -26,6 +26,69 @@ pub(crate) struct Finished {
     pub(crate) is_output_cut: bool,
     pub(crate) exit_code: i32,
     pub(crate) duration: Duration,
+    /// It failed, complains of having no network, and the wall gives it none.
+    pub(crate) no_network: Option<NoNetwork>,
+}
+
+/// What a command that has no network tried to reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NoNetwork {
+    /// The host, where the complaint names it.
+    pub(crate) host: Option<String>,
+}
+
+/// How programs say that a name cannot be looked up, or nothing be reached.
+const COMPLAINTS: &[&str] = &[
+    "could not resolve host",
+    "couldn't resolve host",
+    "temporary failure in name resolution",
+    "temporary failure resolving",
+    "name or service not known",
+    "nodename nor servname provided",
+    "network is unreachable",
+    "getaddrinfo enotfound",
+    "getaddrinfo eai_again",
+    "failed to lookup address",
+    "unable to resolve host address",
+    "dns error",
+    "no such host",
+];
+
+impl NoNetwork {
+    /// By what a command printed.
+    pub(super) fn complained_of(stderr: &str, stdout: &str) -> Option<Self> {
+        let text = format!("{stderr}\n{stdout}").to_lowercase();
+        let at = COMPLAINTS.iter().find_map(|complaint| {
+            let start = text.find(complaint)?;
+            Some(start + complaint.len())
+        })?;
+        let rest = text[at..].trim_start_matches([':', ' ', '\'', '"', '`']);
+        let host: String = rest
+            .chars()
+            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
+            .collect();
+        let host = host.trim_end_matches('.');
+        let is_host = host.contains('.') && host.len() <= 253;
+        Some(NoNetwork {
+            host: is_host.then(|| host.to_owned()),
+        })
+    }
+
+    /// For commands that reach what the settings say.
+    fn by_settings(&self) -> String {
+        let host = self.host.as_deref().unwrap_or("HOST");
+        format!(
+            "the sandbox gives this command no network, so trying another host does not help; the operator can allow hosts with `toolcrib config set sandbox.network listed` and `toolcrib config set --add allowedHosts {host}`"
+        )
+    }
+
+    /// For commands that reach what the file of their tool permits.
+    pub(crate) fn by_permission(&self) -> String {
+        let host = self.host.as_deref().unwrap_or("HOST");
+        format!(
+            "the sandbox gives this command no network; `network:external:{host}` among the tool's `required-permissions` allows a host"
+        )
+    }
 }
 
 pub(super) fn finished(
@@ -50,6 +113,7 @@ pub(super) fn finished(
                 is_output_cut,
                 exit_code,
                 duration: report.duration,
+                no_network: None,
             });
         }
         (None, Status::Signalled(signal)) => {
@@ -65,10 +129,17 @@ pub(super) fn finished(
         (Some(limit), _) => ToolError::failed(match limit {
             EndedBy::Memory => "the command needed more memory than it may have, and was ended",
             EndedBy::Growth => "the command wrote more than it may, and was ended",
-            EndedBy::Cpu => "the command used more CPU time than it may have, and was ended",
+            EndedBy::Cpu => "the command used more CPU time than it may have (the setting `limits.cpuSeconds`), and was ended",
             _ => "the command reached a limit, and was ended",
         })
-        .with_detail("limit", limit.name()),
+        .with_detail(
+            "limit",
+            match limit {
+                // As the setting is called.
+                EndedBy::Cpu => "cpuSeconds",
+                limit => limit.name(),
+            },
+        ),
     };
     if captured.is_output_cut {
         cx.note_truncated();
@@ -92,7 +163,7 @@ pub(super) fn with_details(error: ToolError, details: JsonObject) -> ToolError {
         .fold(error, |error, (key, value)| error.with_detail(key, value))
 }
 
-/// What is published of a command, whether it went well or not.
+/// The published result of a command, whether it succeeded or not.
 fn fields(stdout: String, stderr: String, exit_code: i32, duration: Duration) -> JsonObject {
     let mut fields = JsonObject::with_capacity(5);
     fields.insert("stdout".to_owned(), stdout.into());
@@ -115,7 +186,14 @@ impl Finished {
             end_line(&mut text);
             text.push_str(&format!("[exit code {}]\n", self.exit_code));
         }
-        let value = fields(self.stdout, self.stderr, self.exit_code, self.duration);
+        let note = self.no_network.as_ref().map(NoNetwork::by_settings);
+        if let Some(note) = &note {
+            text.push_str(&format!("[{note}]\n"));
+        }
+        let mut value = fields(self.stdout, self.stderr, self.exit_code, self.duration);
+        if let Some(note) = note {
+            value.insert("note".to_owned(), note.into());
+        }
         ToolOutput::value(value).with_text(text)
     }
 }
@@ -135,7 +213,8 @@ pub(crate) fn output_schema() -> Value {
             "stdout": {"type": "string", "description": "What it printed"},
             "stderr": {"type": "string", "description": "What it printed as errors"},
             "exitCode": {"type": "integer", "description": "0 when all went well, by convention"},
-            "duration": {"type": "integer", "description": "How long it ran, in milliseconds"}
+            "duration": {"type": "integer", "description": "How long it ran, in milliseconds"},
+            "note": {"type": "string", "description": "Why it failed, where the sandbox is the reason"}
         }
     })
 }
@@ -182,4 +261,41 @@ fn signal_name(signal: i32) -> String {
         other => return format!("signal {other}"),
     };
     format!("signal {signal} ({name})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn complaints_about_a_missing_network_are_known_with_their_host() {
+        for (text, host) in [
+            (
+                "curl: (6) Could not resolve host: example.invalid",
+                Some("example.invalid"),
+            ),
+            (
+                "wget: unable to resolve host address 'a.example.com'",
+                Some("a.example.com"),
+            ),
+            (
+                "fatal: unable to access 'https://x/': Could not resolve host: github.com",
+                Some("github.com"),
+            ),
+            (
+                "Error: getaddrinfo ENOTFOUND registry.npmjs.org",
+                Some("registry.npmjs.org"),
+            ),
+            (
+                "socket.gaierror: [Errno -3] Temporary failure in name resolution",
+                None,
+            ),
+            ("connect: Network is unreachable", None),
+        ] {
+            let known = NoNetwork::complained_of(text, "").unwrap();
+            assert_eq!(known.host.as_deref(), host, "{text}");
+        }
+        assert_eq!(NoNetwork::complained_of("permission denied", "ok"), None);
+        assert!(NoNetwork::complained_of("", "curl: (6) Could not resolve host: x.test").is_some());
+    }
 }

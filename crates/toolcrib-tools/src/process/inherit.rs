@@ -12,7 +12,7 @@ use crate::shell;
 /// when it comes from elsewhere. The rest of the table is [`shell::is_acted_on`], with which commands are judged.
 const READ_BY_SHELLS: &[&str] = &["IFS", "PYTHONPATH", "RUBYLIB", "GEM_PATH", "ZDOTDIR"];
 
-/// What is said of another process: where it is, and what is ours.
+/// A description of another process: where it is, and what is ours.
 const NOT_THEIRS: &[&str] = &["PWD", "OLDPWD", "_"];
 
 /// Whose variables are credentials, or lead to them.

@@ -11,15 +11,15 @@
 
 mod capture;
 mod dialogue;
+mod egress_proxy;
 mod ending;
 mod inherit;
-mod look;
+mod preview;
 mod runner;
 mod temp;
 #[cfg(test)]
 mod tests;
 mod wall;
-mod way_out;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -29,13 +29,13 @@ use crate::egress::Egress;
 use crate::held::HeldStore;
 use crate::sandbox::{AbsentNames, Command, Sandbox};
 pub(crate) use dialogue::Dialogue;
+pub(crate) use egress_proxy::no_egress;
 pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;
-pub(crate) use look::{LookBounds, Looked};
+pub(crate) use preview::{LookBounds, Looked};
 pub use runner::{Runner, machine};
 pub(crate) use temp::CallTemp;
 pub use wall::{Access, Reachable, Wall, leave_out_own_data, reaches_own_data};
-pub(crate) use way_out::no_egress;
 
 /// The longest text one argument of a program can be, less its end (`MAX_ARG_STRLEN`).
 pub(crate) const MAX_ARGUMENT: usize = 131_071;
@@ -79,15 +79,15 @@ pub(crate) struct Run {
     pub(crate) timeout: Option<Duration>,
     /// How many bytes of each stream are kept, if less than the call's limit.
     pub(crate) keep: Option<u64>,
-    /// Who gets the output as it comes; the call's events if nobody is named.
+    /// Receives the output as it comes; the call's events by default.
     pub(crate) sink: Option<Sink>,
-    /// Who gets the bytes of stdout as they come. They are neither kept nor passed on as text then: for output that is read, not shown.
+    /// Receives the bytes of stdout as they come. They are neither kept nor passed on as text then: for output that is read, not shown.
     pub(crate) bytes: Option<ByteSink>,
     /// Whether it runs to its end (or its timeout) even when the call is over: what cleans up.
     ///
     /// From the first poll of [`Runner::run`] on it does so also when that future is dropped; it ends with the runtime.
     pub(crate) outlives_call: bool,
-    /// A terminal to run it on, with whoever answers its questions.
+    /// A terminal to run it on, with answers to its questions.
     pub(crate) dialogue: Option<Dialogue>,
 }
 

@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 
 use super::capture::Capture;
 use super::dialogue::Talk;
-use super::ending::{Finished, finished, sandbox_use, with_details};
-use super::look::{LookBounds, Looked};
-use super::way_out::WayOut;
+use super::egress_proxy::WayOut;
+use super::ending::{Finished, NoNetwork, finished, sandbox_use, with_details};
+use super::preview::{LookBounds, Looked};
 use super::{Run, SandboxOptions, Wall};
 use crate::call::context::CallContext;
 use crate::egress::Egress;
@@ -37,7 +37,7 @@ use crate::workspace::{InUse, Runnable, Workspace};
 /// meanwhile, so this is short.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// How long a sandbox is used before the workspace is looked at anew: repositories that came meanwhile are protected then.
+/// How long a sandbox is used before the workspace is examined again: repositories that were created in the meantime are protected then.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 /// How many sandboxes are kept; of more, the one that was used least lately is let go.
@@ -47,7 +47,7 @@ const MAX_KEPT: usize = 8;
 #[doc(hidden)]
 pub struct Runner {
     options: SandboxOptions,
-    kept: Arc<Mutex<HashMap<Key, Kept>>>,
+    kept: Arc<Mutex<HashMap<Key, PooledSandbox>>>,
 }
 
 /// What a sandbox is prepared for.
@@ -57,11 +57,11 @@ struct Key {
     terminal: bool,
 }
 
-/// Where a sandbox is, once somebody has made it ready: whoever comes meanwhile waits here.
-type Place = Mutex<Option<Arc<Prepared>>>;
+/// The sandbox, once a caller has made it ready: others wait here meanwhile.
+type PreparedSlot = Mutex<Option<Arc<Prepared>>>;
 
-struct Kept {
-    place: Arc<Place>,
+struct PooledSandbox {
+    place: Arc<PreparedSlot>,
     runs: u32,
     made: Instant,
     last: Instant,
@@ -275,7 +275,12 @@ impl Runner {
             // Best effort: the next call sets its sandbox up itself if this fails.
             let _ = prepared.keep_ready();
         }
-        finished(cx, &report, captured, talk)
+        let mut done = finished(cx, &report, captured, talk)?;
+        let is_shut_off = wall.network == super::Reachable::Nothing && report.level != Level::None;
+        if done.exit_code != 0 && is_shut_off {
+            done.no_network = NoNetwork::complained_of(&done.stderr, &done.stdout);
+        }
+        Ok(done)
     }
 
     /// A sandbox for one command that sees these files as copies. What cannot be shown as one is compared once more.
@@ -348,7 +353,7 @@ impl Runner {
     }
 
     /// Where the sandbox for a wall is or will be, whether it is in its second use, and which ones are to be let go for it.
-    fn place(&self, key: &Key) -> (Arc<Place>, bool, Vec<Kept>) {
+    fn place(&self, key: &Key) -> (Arc<PreparedSlot>, bool, Vec<PooledSandbox>) {
         let mut kept = self.kept();
         if let Some(kept) = kept
             .get_mut(key)
@@ -358,14 +363,14 @@ impl Runner {
             kept.last = Instant::now();
             return (Arc::clone(&kept.place), kept.runs == 2, Vec::new());
         }
-        let place = Arc::<Place>::default();
-        let new = Kept {
+        let place = Arc::<PreparedSlot>::default();
+        let new = PooledSandbox {
             place: Arc::clone(&place),
             runs: 1,
             made: Instant::now(),
             last: Instant::now(),
         };
-        let mut old: Vec<Kept> = kept.insert(key.clone(), new).into_iter().collect();
+        let mut old: Vec<PooledSandbox> = kept.insert(key.clone(), new).into_iter().collect();
         while kept.len() > MAX_KEPT {
             let least = kept.iter().min_by_key(|(_, kept)| kept.last);
             let Some(least) = least.map(|(key, _)| key.clone()) else {
@@ -382,13 +387,13 @@ impl Runner {
         self.kept().len()
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<Key, Kept>> {
+    fn kept(&self) -> MutexGuard<'_, HashMap<Key, PooledSandbox>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Lets the sandboxes go that nobody has used for a while.
-async fn forget_when_idle(kept: Weak<Mutex<HashMap<Key, Kept>>>) {
+/// Lets the sandboxes go that no one has used for a while.
+async fn forget_when_idle(kept: Weak<Mutex<HashMap<Key, PooledSandbox>>>) {
     tokio::time::sleep(IDLE).await;
     let Some(kept) = kept.upgrade() else { return };
     let mut idle = Vec::new();

@@ -9,8 +9,8 @@ use crate::workspace::Workspace;
 /// A directory on the host that only one call uses: mode 0700, a name that cannot be guessed, never in the workspace. It goes
 /// with everything in it when this is dropped; what a killed process left behind goes when the next one makes one.
 ///
-/// Commands see it at the same path when their [`Wall`](super::Wall) lists it under `write`. Each call then has a wall of its
-/// own, which has to be made ready: only calls that need the directory should make one.
+/// Commands see it at the same path when their [`Wall`](super::Wall) lists it under `write`. Each call then has its own
+/// wall, which has to be made ready: only calls that need the directory should make one.
 #[derive(Debug)]
 pub(crate) struct CallTemp(TemporaryDirectory);
 
@@ -51,14 +51,14 @@ impl CallTemp {
         self.0.path()
     }
 
-    /// Writes a new file in it, for nobody else to read, and returns its path. Blocks.
+    /// Writes a new file in it, for no one else to read, and returns its path. Blocks.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, ToolError> {
         self.0.write(name, bytes).map_err(|error| {
             ToolError::failed("a temporary file of the call cannot be written").caused_by(error)
         })
     }
 
-    /// Leaves it where it is when this goes, under another name so that nobody clears it away. Blocks.
+    /// Leaves it where it is when this goes, under another name so that no one clears it away. Blocks.
     pub(crate) fn keep(self) -> Result<PathBuf, ToolError> {
         self.0.keep().map_err(|error| {
             ToolError::failed("the temporary directory of the call cannot be kept").caused_by(error)

@@ -1,6 +1,7 @@
 //! The wall around a command: from what a tool asks for to a policy of the sandbox.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{NetworkAccess, SandboxOptions};
 use crate::model::error::{ErrorCode, ToolError};
@@ -16,16 +17,20 @@ use crate::workspace::{InUse, Workspace};
 pub struct Wall {
     /// The level.
     pub(crate) level: Level,
-    /// Whether the next lower level will do where this one cannot be had: only when nobody named it.
+    /// Whether the next lower level is acceptable where this one is not available: only when no one set it.
     pub(crate) may_fall_back: bool,
     /// What can be reached over the network.
     pub(crate) network: Reachable,
     /// Whether it runs with fewer rights than the caller's.
     pub(crate) reduced: bool,
+    /// Whether the workspace can only be read. Nothing sees to that without a wall.
+    pub(crate) read_only: bool,
     /// What may be read besides the usual; host paths.
     pub(crate) read: Vec<PathBuf>,
     /// What may be written besides the workspace; host paths.
     pub(crate) write: Vec<PathBuf>,
+    /// CPU time of all processes.
+    pub(crate) cpu: Option<Duration>,
     /// Bytes of memory of all processes, if less than the operator allows.
     pub(crate) memory: Option<u64>,
 }
@@ -37,7 +42,7 @@ pub enum Reachable {
     /// Nothing.
     #[default]
     Nothing,
-    /// Each other, on a loopback of their own; nothing where the machine gives them none.
+    /// Each other, on their own loopback; nothing where the machine gives them none.
     EachOther,
     /// These hosts, through the guard, whatever the setting `allowedHosts` says; in order, each once.
     Hosts(Vec<String>),
@@ -78,8 +83,10 @@ impl Wall {
             may_fall_back: false,
             network: Reachable::Nothing,
             reduced: false,
+            read_only: false,
             read: Vec::new(),
             write: Vec::new(),
+            cpu: None,
             memory: None,
         }
     }
@@ -121,6 +128,7 @@ impl Wall {
 
     fn policy(&self, workspace: &Workspace, options: &SandboxOptions) -> Policy {
         let mut policy = Policy::new(self.level, workspace.root());
+        policy.read_only = self.read_only && self.level > Level::None;
         policy.read.extend(options.readable.iter().cloned());
         policy.read.extend(self.read.iter().cloned());
         policy.write.extend(self.write.iter().cloned());
@@ -143,6 +151,7 @@ impl Wall {
         let limits = &mut policy.limits;
         limits.memory = options.memory.or(limits.memory);
         limits.memory = [limits.memory, self.memory].into_iter().flatten().min();
+        limits.cpu = self.cpu;
         limits.pids = options.pids.or(limits.pids);
         // The call has the time; and what is printed beyond its limit is read and let go, so that a command that talks too
         // much still comes to its end.
@@ -151,8 +160,8 @@ impl Wall {
         policy
     }
 
-    /// Why this wall would let a command at Toolcrib's own data, if it would. A place above it is no reason, since it is left out
-    /// of that.
+    /// Why this wall would let a command at Toolcrib's own data, if it would. A place above it does not matter, since it is left out of
+    /// that.
     fn reaches_own_data(&self, workspace: &Workspace) -> Option<ToolError> {
         let why = |place: &PathBuf, access: Access| {
             let place = place.canonicalize().unwrap_or_else(|_| place.clone());
@@ -215,7 +224,7 @@ pub fn leave_out_own_data(policy: &mut Policy, workspace: &Workspace) {
     policy.excluded.push(own.path().to_owned());
 }
 
-/// What is done with a place.
+/// How a place is treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Access {
@@ -253,7 +262,7 @@ pub fn reaches_own_data(
     }
 }
 
-/// Why a wall cannot be had.
+/// Why a sandbox is not available.
 fn unusable(error: SandboxError) -> ToolError {
     let unavailable =
         |message: &str| ToolError::new(ErrorCode::SandboxUnavailable, message.to_owned());
@@ -272,7 +281,7 @@ fn unusable(error: SandboxError) -> ToolError {
         )
         .caused_by(error),
         SandboxError::Invalid(_) => unavailable(
-            "a path or limit that the tool asks for cannot be had behind a wall; see its permissions, and `toolcrib doctor`",
+            "a path or limit that the tool asks for is not possible in the sandbox; see its permissions, and `toolcrib doctor`",
         )
         .caused_by(error),
         _ => failure(error),

@@ -1,4 +1,4 @@
-//! Whom a secret may be told.
+//! The permitted recipients of a secret.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ impl From<&Asker> for Asker {
     }
 }
 
-/// Whom a secret may be told. No hosts means any host that `allowedHosts` names, no bundles any bundle.
+/// The permitted recipients of a secret. No hosts means any host that `allowedHosts` names, no bundles any bundle.
 ///
 /// A bundle of the store is meant by its id, where that is known: another one that takes its slug later is another bundle. A slug without an id
 /// stands for a bundle of the user's own, never for one that was imported.
@@ -73,7 +73,7 @@ impl Binding {
         })
     }
 
-    /// The same, with the ids of those of its bundles that are of the store.
+    /// Adds the ids of those of its bundles that are in the store.
     #[must_use]
     pub fn with_ids(mut self, ids: impl IntoIterator<Item = (Slug, BundleId)>) -> Self {
         let known = |(slug, _): &(Slug, BundleId)| self.bundles.contains(slug);
@@ -112,14 +112,14 @@ impl Binding {
         &self.bundles
     }
 
-    /// Refuses whom it is not for; the error says how to bind anew.
+    /// Refuses other recipients; the error says how to change the binding.
     pub(super) fn check(
         &self,
         name: &SecretName,
         asker: &Asker,
         target: &Target,
     ) -> Result<(), SecretError> {
-        let anew = "with everything else it is for";
+        let rest = "with everything else it is for";
         if !self.is_for(asker) {
             let bundle = &asker.bundle;
             let bundles: Vec<&str> = self.bundles.iter().map(Slug::as_str).collect();
@@ -128,7 +128,7 @@ impl Binding {
                 false => "",
             };
             return Err(SecretError::NotBound(format!(
-                "the secret `{name}` is for tools of {}, not of `{bundle}`{this}; `toolcrib secret set {name} --bundle {bundle}`, {anew}, binds it anew",
+                "the secret `{name}` is for tools of {}, not of `{bundle}`{this}; `toolcrib secret set {name} --bundle {bundle}`, {rest}, changes that",
                 in_words(&bundles),
             )));
         }
@@ -136,7 +136,7 @@ impl Binding {
             let hosts: Vec<&str> = self.entries.iter().map(String::as_str).collect();
             let host = target.entry();
             return Err(SecretError::NotBound(format!(
-                "the secret `{name}` is for {}, not for `{host}`; `toolcrib secret set {name} --host {host}`, {anew}, binds it anew",
+                "the secret `{name}` is for {}, not for `{host}`; `toolcrib secret set {name} --host {host}`, {rest}, changes that",
                 in_words(&hosts),
             )));
         }

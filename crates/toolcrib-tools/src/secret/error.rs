@@ -1,10 +1,10 @@
-//! Why a secret cannot be had or kept.
+//! Why a secret is not available or cannot be saved.
 
 use crate::egress::Target;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::storage::StorageError;
 
-/// Why a secret cannot be had or kept. No text of it holds a value.
+/// Why a secret is not available or cannot be saved. No text of it holds a value.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     /// There is none of this name.
@@ -12,10 +12,10 @@ pub enum SecretError {
     Missing {
         /// Its name.
         name: String,
-        /// The host that it would be told, as `allowedHosts` would name it, where somebody needs it.
+        /// The host that would receive it, as `allowedHosts` would name it, where that is needed.
         host: Option<String>,
     },
-    /// It may not be told this host, or used by this bundle.
+    /// It may not be sent to this host, or used by this bundle.
     #[error("{0}")]
     NotBound(String),
     /// It cannot be kept as it is.
@@ -30,7 +30,7 @@ pub enum SecretError {
 }
 
 impl SecretError {
-    /// There is none of this name, which would be told this target.
+    /// There is none of this name, which would be sent to this target.
     pub(crate) fn missing(name: &str, target: Option<&Target>) -> Self {
         SecretError::Missing {
             name: name.to_owned(),
@@ -38,7 +38,7 @@ impl SecretError {
         }
     }
 
-    /// What it is called for whoever made the call.
+    /// Its name for the caller.
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
             SecretError::Missing { .. } | SecretError::Unusable(_) | SecretError::NotBound(_) => {
@@ -56,7 +56,7 @@ impl From<SecretError> for ToolError {
     }
 }
 
-/// What to type where somebody needs it.
+/// What to type where someone needs it.
 fn how_to_set(name: &str, host: Option<&str>) -> String {
     match host {
         Some(host) => format!("; `toolcrib secret set {name} --host {host}` asks for its value"),

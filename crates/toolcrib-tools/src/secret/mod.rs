@@ -1,8 +1,8 @@
-//! Secrets: where they are kept ([`SecretStore`]), whom they may be told ([`Binding`]), and how they stay out of everything else
+//! Secrets: where they are saved ([`SecretStore`]), where they may be sent ([`Binding`]), and how they stay out of everything else
 //! ([`Masker`]).
 //!
 //! [`SecretStore::reveal`] is the only way to a value. Masking is for accidents: it finds a value as it is and in the forms that
-//! programs commonly give it. It is no boundary: a tool that turns a value around, or encrypts it, is not caught.
+//! programs commonly give it. It is not a boundary: a tool that turns a value around, or encrypts it, is not caught.
 
 mod binding;
 mod error;

@@ -18,9 +18,9 @@ use crate::storage::{DurableDir, Stamp, StorageError};
 pub struct SecretProblem {
     /// The file's name in the directory of the store; empty where the directory itself is meant.
     pub file: String,
-    /// Whose file it is, where that can be told.
+    /// The owner of the file, where that is known.
     pub name: Option<SecretName>,
-    /// What is wrong, and what to type.
+    /// The problem, and what to type.
     pub why: String,
 }
 
@@ -61,7 +61,7 @@ impl Loaded {
             let stamp = Stamp::of_entry(&directory.join(&file));
             loaded.files.push((file.clone(), stamp));
             match read_file(&dir, &file) {
-                Ok(Found {
+                Ok(StoredFile {
                     stored,
                     exposed,
                     settled,
@@ -153,14 +153,14 @@ impl Loaded {
     }
 }
 
-struct Found {
+struct StoredFile {
     stored: Stored,
     /// Why it is not to be trusted.
     exposed: Option<String>,
     settled: bool,
 }
 
-fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
+fn read_file(dir: &DurableDir, name: &str) -> Result<StoredFile, String> {
     let opened = dir.open_file(name).map_err(|error| error.to_string())?;
     let opened = opened.ok_or("it is gone")?;
     // Of the open file: what is checked is what is read.
@@ -177,7 +177,7 @@ fn read_file(dir: &DurableDir, name: &str) -> Result<Found, String> {
     let stored = file::parse(name, &bytes);
     bytes.fill(0);
     std::hint::black_box(&bytes);
-    Ok(Found {
+    Ok(StoredFile {
         stored: stored?,
         exposed: exposure(&metadata),
         settled,

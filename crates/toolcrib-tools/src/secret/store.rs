@@ -1,7 +1,7 @@
 //! Where secrets are kept: one file each beneath the home, mode 0600, written like everything that must not be lost.
 //!
 //! Looking is cheap: what was read is kept until the directory or a file in it is another one than it was. A file that is
-//! damaged, or that others may read, is no secret until it is mended; all others stay what they are.
+//! damaged, or that others may read, is not a secret until it is mended; all others stay what they are.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -43,7 +43,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 pub struct SecretEntry {
     /// Its name.
     pub name: SecretName,
-    /// Whom it may be told.
+    /// Where it may be sent.
     pub binding: Binding,
     /// When there was first a secret of this name.
     pub created_at: Timestamp,
@@ -60,7 +60,7 @@ pub struct SecretStore(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
-    /// A file whose whole text is masked, too, though it is no secret that tools could be told.
+    /// A file whose whole text is masked, too, though it is not a secret that tools could use.
     also: Option<PathBuf>,
     state: Mutex<State>,
 }
@@ -92,7 +92,7 @@ impl SecretStore {
         }))
     }
 
-    /// Masks what this file holds, too, from when it is made and whoever changes it: the operator's token. To be said before the store
+    /// Masks the contents of this file, too, from its creation on and after every change: the operator's token. To be said before the store
     /// is shared.
     #[must_use]
     #[doc(hidden)]
@@ -132,7 +132,7 @@ impl SecretStore {
         keep_private(&self.0.directory)?;
         let lock = dir.lock()?;
         let file = file::file_name(name);
-        // What is damaged is written anew.
+        // A damaged file is written again.
         let before = dir
             .read(&file, file::MAX_FILE_BYTES)
             .ok()
@@ -158,7 +158,7 @@ impl SecretStore {
         Ok(binding)
     }
 
-    /// What there is, by name. What is wrong with the rest, [`problems`](Self::problems) says.
+    /// What there is, by name. [`problems`](Self::problems) reports the others.
     pub fn list(&self) -> Result<Vec<SecretEntry>, SecretError> {
         let loaded = self.loaded(&mut self.state())?;
         let entry = |stored: &Stored| SecretEntry {
@@ -227,14 +227,14 @@ impl SecretStore {
         }
         if !stored.binding.is_for(&Asker::from(bundle)) {
             return Err(SecretError::NotBound(format!(
-                "the secret `{name}` is not for `{bundle}`; `toolcrib secret set {name} --bundle {bundle}`, with everything else it is for, binds it anew"
+                "the secret `{name}` is not for `{bundle}`; `toolcrib secret set {name} --bundle {bundle}`, with everything else it is for, changes that"
             )));
         }
         Ok(stored.value.clone())
     }
 
-    /// Refuses a value in which there is a secret, in any form, that may not be told to this target: what one server said back is no
-    /// way around what the secret is bound to.
+    /// Refuses a value in which there is a secret, in any form, that may not be sent to this target: an echoed secret must not get around
+    /// its binding.
     pub(crate) fn check_passing_on(
         &self,
         value: &Value,
@@ -275,7 +275,7 @@ impl SecretStore {
         }
         let mut state = self.state();
         if let Some(known) = state.learned.iter().position(|known| known == value) {
-            // What is used stays longest.
+            // Secrets in use stay longest.
             let known = state.learned.remove(known);
             state.learned.extend(known);
             return;
@@ -299,7 +299,7 @@ impl SecretStore {
     /// Where the files cannot be read, it takes out what was known last.
     pub fn masker(&self) -> Masker {
         let mut state = self.state();
-        // Nothing can be told of what cannot be read.
+        // Nothing is known about an unreadable file.
         let _ = self.loaded(&mut state);
         state.masker()
     }
@@ -418,7 +418,7 @@ fn fingerprint(value: &Secret) -> String {
     digest[digest.len() - 4..].to_owned()
 }
 
-/// Takes others' rights on the directory away, should it have been made by somebody else.
+/// Takes others' rights on the directory away, should it have been made by someone else.
 fn keep_private(directory: &Path) -> Result<(), StorageError> {
     let failed = |error| StorageError::io("protect", "secrets", error);
     let metadata = std::fs::metadata(directory).map_err(failed)?;

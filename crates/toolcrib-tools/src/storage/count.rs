@@ -1,8 +1,9 @@
-//! Whether somebody has written since: [`Generation`], a number that writers of a directory count up in its lock file.
+//! Whether someone has written since: [`Generation`], a number that writers of a directory count up in its lock file.
 //!
-//! A writer that counts makes the number odd when it has the lock and even when it gives it back. Who remembers an even number and finds it again
-//! knows that nothing was written meanwhile, for the price of reading a few bytes, whatever the file system's clock makes of two writes in one
-//! tick. The number matters to living processes only, so it is never synced; one that is lost or garbled starts anew somewhere else.
+//! A writer that counts makes the number odd when it has the lock and even when it gives it back. A reader that remembers an even number
+//! and finds it again knows that nothing was written in the meantime, for the price of reading a few bytes, whatever the file system's
+//! clock makes of two writes in one tick. The number matters to living processes only, so it is never synced; one that is lost or garbled
+//! starts again somewhere else.
 
 use std::fs::File;
 use std::io;
@@ -20,9 +21,9 @@ const BYTES: usize = 21;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Generation {
-    /// Nobody has counted here: there is no lock file, or it is empty.
+    /// No one has counted here: there is no lock file, or it is empty.
     Untouched,
-    /// The number. An odd one: somebody is writing, or died while he was.
+    /// The number. An odd one: someone is writing, or died while he was.
     At(u64),
     /// There is a lock file that says something else.
     Unknown,
@@ -55,7 +56,7 @@ impl Generation {
         }
     }
 
-    /// Whether nobody is writing, as far as the number tells.
+    /// Whether no one is writing, as far as the number shows.
     #[doc(hidden)]
     pub fn is_quiet(self) -> bool {
         match self {
@@ -80,7 +81,7 @@ impl Generation {
     pub(super) fn of_next_writer(self) -> u64 {
         match self {
             Generation::At(number) if number < u64::MAX - 4 => number + 1 + number % 2,
-            // Never a number that somebody may remember.
+            // Never a number that someone may remember.
             Generation::At(_) | Generation::Untouched | Generation::Unknown => {
                 (Uuid::now_v7().as_u128() as u64 >> 8) | 1
             }

@@ -80,7 +80,7 @@ impl DurableDir {
     /// Opens a directory; creates it, and what is missing above it, when it is not there.
     ///
     /// New directories are for their owner only, whatever the umask. Existing ones keep their
-    /// mode: somebody chose it.
+    /// mode: someone chose it.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StorageError> {
         let path = path.as_ref();
         if let Some(dir) = Self::open(path)? {
@@ -108,7 +108,7 @@ impl DurableDir {
         };
         let file = match rustix::fs::open(path, flags, Mode::empty()) {
             Ok(fd) => File::from(fd),
-            // Whoever put it there keeps the directory elsewhere: that nothing is in it is more than anybody knows.
+            // The user keeps the directory elsewhere: it may be unmounted rather than empty.
             Err(Errno::NOENT) if is_link(path) => {
                 let kind = io::ErrorKind::NotADirectory;
                 let error = io::Error::new(kind, "it is a link that leads nowhere");
@@ -125,9 +125,9 @@ impl DurableDir {
         }))
     }
 
-    /// Opens a directory of a home if there is one. Where the home itself is a file, there is none; whoever writes to it will say so.
+    /// Opens a directory of a home if there is one. Where the home itself is a file, there is none; the first write reports that.
     ///
-    /// Something else in the directory's place is an error: nobody can tell what it would say.
+    /// Something else in the directory's place is an error: no one can tell what it would say.
     #[doc(hidden)]
     pub fn open_in_home(home: &Path, name: &str) -> Result<Option<Self>, StorageError> {
         match Self::open(home.join(name)) {
@@ -367,7 +367,7 @@ pub(super) fn make_private(file: &File) -> io::Result<()> {
 
 fn sync_dir(dir: &File) -> io::Result<()> {
     match dir.sync_all() {
-        // Some network file systems sync no directories; there is nothing better to be had.
+        // Some network file systems sync no directories; there is no better way.
         Err(error) if Errno::from_io_error(&error) == Some(Errno::INVAL) => Ok(()),
         result => result,
     }

@@ -19,7 +19,7 @@ pub enum StorageError {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         why: &'static str,
     },
     /// There is something already where a new file was to be made.
@@ -49,7 +49,7 @@ pub enum StorageError {
     /// The operating system refused.
     #[error("cannot {doing} `{name}`: {}", advice(cause))]
     Io {
-        /// What was being done: a verb that stands before the name.
+        /// What was being done: a verb that is before the name.
         doing: &'static str,
         /// The file or directory.
         name: String,
@@ -91,7 +91,7 @@ impl StorageError {
             || Errno::from_io_error(cause) == Some(Errno::LOOP)
     }
 
-    /// Whether what is there can never be read as it is. Anything else may pass: it is no reason to put a file out of the way.
+    /// Whether what is there can never be read as it is. Anything else may be temporary: the file is not set aside for it.
     #[doc(hidden)]
     pub fn is_damage(&self) -> bool {
         matches!(
@@ -125,7 +125,7 @@ fn advice(cause: &io::Error) -> Cow<'static, str> {
             "too many files are open; close some or raise `ulimit -n`"
         }
         Some(Errno::IO) => "the disk reports an input/output error; check the disk, then try again",
-        Some(Errno::NOENT) => "it is gone; somebody removed or moved it meanwhile",
+        Some(Errno::NOENT) => "it is gone; it was removed or moved in the meantime",
         _ => return cause.to_string().into(),
     };
     advice.into()

@@ -72,7 +72,7 @@ impl DurableDir {
         }
     }
 
-    /// Takes the right to write here if nobody has it.
+    /// Takes the right to write here if no one has it.
     pub fn try_lock(&self) -> Result<Option<DirLock>, StorageError> {
         loop {
             let file = self.lock_file()?;
@@ -93,7 +93,7 @@ impl DurableDir {
         self.counted(self.lock()?)
     }
 
-    /// Like [`lock_counted`](Self::lock_counted), if nobody has the right.
+    /// Like [`lock_counted`](Self::lock_counted), if no one has the right.
     #[doc(hidden)]
     pub fn try_lock_counted(&self) -> Result<Option<DirLock>, StorageError> {
         self.try_lock()?.map(|lock| self.counted(lock)).transpose()
@@ -102,7 +102,7 @@ impl DurableDir {
     fn counted(&self, mut lock: DirLock) -> Result<DirLock, StorageError> {
         let found = Generation::of(&lock.file);
         let now = found.of_next_writer();
-        // Before anything else is written: who is not told of a change does not look for it.
+        // Before anything else is written: a process that is not notified of a change does not look for it.
         count::write_over(&lock.file, found, now)
             .map_err(|e| StorageError::io("lock", self.name(), e))?;
         lock.counted = Some(Counted { found, now });
@@ -127,7 +127,7 @@ impl DurableDir {
         }
     }
 
-    /// Opens the lock file. Every time anew: threads that shared one would share the lock, too.
+    /// Opens the lock file. Opened every time: threads that shared one would share the lock, too.
     fn lock_file(&self) -> Result<File, StorageError> {
         let flags = OFlags::RDWR | OFlags::CREATE;
         let file = self
@@ -138,7 +138,7 @@ impl DurableDir {
         Ok(file)
     }
 
-    /// Whether `file` is still the lock file: while we waited, somebody may have removed it, and
+    /// Whether `file` is still the lock file: while we waited, someone may have removed it, and
     /// others would lock its successor.
     fn is_current(&self, file: &File) -> Result<bool, StorageError> {
         let ours = file

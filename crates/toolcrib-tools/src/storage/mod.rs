@@ -9,22 +9,22 @@
 //! that was moved or replaced meanwhile never lands in another one. What the files mean is the
 //! business of others. All functions block; async callers hand them to a blocking thread.
 
-mod aside;
 mod count;
 mod dir;
 mod error;
 mod followed;
 mod lock;
 mod name;
+mod set_aside;
 mod stamp;
 mod tree;
 mod write;
 
-pub use aside::{set_aside, set_aside_unguarded};
 pub use count::Generation;
 #[doc(hidden)]
 pub use followed::{Followed, Stamps};
 pub use name::is_temp as is_leftover;
+pub use set_aside::{set_aside, set_aside_unguarded};
 pub use stamp::{Entry, Stamp};
 pub use tree::NewDir;
 

@@ -1,4 +1,4 @@
-//! Which names a file of ours can have, and how temporary files are told from all others.
+//! Which names a file of ours can have, and how temporary files are distinguished from all others.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! What tells one state of a file from the next: [`Stamp`]; and a file that is read with it.
+//! Distinguishes one state of a file from the next: [`Stamp`]; and a file that is read with it.
 
 use std::fs::Metadata;
 use std::io::{self, Read as _};
@@ -112,7 +112,7 @@ impl Stamp {
         self.file == other.file && self.mode == other.mode && self.owner == other.owner
     }
 
-    /// What is wrong with the owner or the mode of something that is to be trusted by its place, and what to do.
+    /// Problems of the owner or the mode of a file that is trusted by its place, and what to do.
     #[doc(hidden)]
     pub fn unsafe_owner(&self, shown: &str) -> Option<String> {
         let me = rustix::process::geteuid().as_raw();

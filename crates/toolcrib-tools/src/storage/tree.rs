@@ -1,7 +1,7 @@
 //! Directories that come and go as a whole: [`NewDir`].
 //!
 //! A directory of files is built under a temporary name and gets its own in one step; one that goes loses its name first. Whatever is
-//! found under a temporary name is nobody's, and [`DurableDir::sweep_dirs`] removes it.
+//! found under a temporary name is no one's, and [`DurableDir::sweep_dirs`] removes it.
 
 use std::io::Write as _;
 
@@ -64,7 +64,7 @@ impl DurableDir {
         self.assert_guarded_by(lock);
         check_name(name)?;
         let failed = |e: std::io::Error| StorageError::io("remove", name, e);
-        // First as it stands: one that stays must not lose its name for a moment. Readers would miss it, and if we died then, the next
+        // First as it is: one that stays must not lose its name for a moment. Readers would miss it, and if we died then, the next
         // sweep would remove it with all that is in it.
         if !self.has_only(name, files)? {
             return Ok(false);
@@ -79,7 +79,7 @@ impl DurableDir {
         let put_back = || {
             let _ = rustix::fs::renameat_with(dir, &temp, dir, name, RenameFlags::NOREPLACE);
         };
-        // And again, now that nobody can find it by its name and nothing more is added by hand.
+        // And again, now that no one can find it by its name and nothing more is added by hand.
         match self.has_only(&temp, files) {
             Ok(true) => {}
             Ok(false) => {
@@ -119,7 +119,7 @@ impl DurableDir {
         self.visit_inodes(|name, file_type, _| visit(name, file_type))
     }
 
-    /// The same, with the number of each inode as well.
+    /// Like [`visit_entries`](Self::visit_entries), with the number of each inode as well.
     #[doc(hidden)]
     pub fn visit_inodes(
         &self,
@@ -145,7 +145,7 @@ impl DurableDir {
         Ok(only)
     }
 
-    /// Removes a directory without a name of its own. What cannot be removed stays for the next time.
+    /// Removes a directory without its own name. What cannot be removed stays for the next time.
     fn remove_temp_dir(&self, temp: &str) {
         if let Ok(Some(dir)) = self.open_below(temp) {
             let mut names = Vec::new();
@@ -175,7 +175,7 @@ impl NewDir<'_> {
         file.sync_all().map_err(failed)
     }
 
-    /// Gives the directory its name, which nobody has; [`StorageError::Exists`] if somebody does.
+    /// Gives the directory its name, which no one has; [`StorageError::Exists`] if someone does.
     ///
     /// On success it survives a power failure with all that is in it. On error there is no such directory.
     #[doc(hidden)]

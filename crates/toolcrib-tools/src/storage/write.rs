@@ -129,7 +129,7 @@ impl DurableDir {
         self.rename_to(name, to, wanted)
     }
 
-    /// Moves something without a lock, for what no lock guards: that lock's own file, and what stands in the place of a directory.
+    /// Moves something without a lock, for what no lock guards: that lock's own file, and what is in the place of a directory.
     pub(super) fn rename_to(
         &self,
         name: &str,
@@ -173,7 +173,7 @@ impl DurableDir {
 
     /// Removes the temporary files of writers that died, and returns how many there were.
     ///
-    /// Writers hold the lock, so whatever is found under it is nobody's. Files that are not of
+    /// Writers hold the lock, so whatever is found under it is no one's. Files that are not of
     /// our own making are left alone.
     pub fn sweep(&self, lock: &DirLock) -> Result<usize, StorageError> {
         self.assert_guarded_by(lock);

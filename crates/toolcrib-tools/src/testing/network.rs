@@ -21,7 +21,7 @@ struct Table {
 }
 
 impl NameTable {
-    /// Nobody has a name.
+    /// No one has a name.
     pub fn new() -> Self {
         NameTable::default()
     }

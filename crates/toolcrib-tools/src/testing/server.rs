@@ -1,6 +1,6 @@
-//! A real HTTP/1.1 server on loopback that says what a test tells it to: [`ScriptedServer`].
+//! A real HTTP/1.1 server on loopback that answers as a test scripts it: [`ScriptedServer`].
 //!
-//! It runs on threads of its own, so that it serves tests with any runtime, paused time and other processes alike.
+//! It runs on its own threads, so that it serves tests with any runtime, paused time and other processes alike.
 
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
@@ -299,7 +299,7 @@ impl ScriptedServer {
                 let Ok(stream) = stream else { continue };
                 let number = server.connections.fetch_add(1, Ordering::AcqRel) + 1;
                 let server = Arc::clone(&server);
-                // A client that breaks off is no fault of the server's.
+                // A client that breaks off is not a fault of the server's.
                 std::thread::spawn(move || drop(server.serve(stream, number)));
             }
         });
@@ -345,7 +345,7 @@ impl ScriptedServer {
 impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::Release);
-        // Wakes the thread that waits for the next one; when it has ended, nobody listens any more.
+        // Wakes the thread that waits for the next one; when it has ended, no one listens any more.
         if TcpStream::connect(self.address).is_ok()
             && let Some(listening) = self.listening.take()
         {

@@ -1,4 +1,4 @@
-//! The client leg of the conformance suite: a program that the suite starts with the address of its own server, once a scenario.
+//! The client leg of the conformance suite: a program that the suite starts with the address of its server, once per scenario.
 //!
 //! ```text
 //! node dist/index.js client --command target/debug/examples/conformance-client --requirements 2026-07-28
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use toolcrib_mcp::client::{
-    Asked, CallOptions, Called, Client, ClientError, ClientOptions, Exchange, ToolCall,
+    CallOptions, Called, Client, ClientError, ClientOptions, Exchange, ServerRequests, ToolCall,
 };
 use toolcrib_mcp::protocol::{Elicitation, Implementation, Input};
 use toolcrib_mcp::rpc::RpcError;
@@ -84,7 +84,7 @@ fn exchange(scenario: &str, url: &str) -> Result<Arc<dyn Exchange>, Problem> {
 /// A person who accepts every form as it is.
 struct Person;
 
-impl Asked for Person {
+impl ServerRequests for Person {
     fn asked(
         &self,
         _method: String,

@@ -61,7 +61,7 @@ fn keep(secrets: &SecretStore, secret: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A browser in which somebody agrees.
+/// A browser in which someone agrees.
 struct Browser {
     egress: Egress,
 }
@@ -81,7 +81,7 @@ impl Consent for Browser {
             let answer = answer.map_err(|error| error.to_string())?;
             let to = answer.headers.get(http::header::LOCATION);
             let to = to.and_then(|to| to.to_str().ok());
-            let to = to.ok_or("the page sends nobody back")?;
+            let to = to.ok_or("the page sends no one back")?;
             Url::parse(to).map_err(|error| error.to_string())
         })
     }

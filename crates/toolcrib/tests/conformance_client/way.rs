@@ -16,7 +16,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// To whatever a scenario names: its own servers, each on a port of its own.
+    /// To whatever a scenario names: its own servers, each on its own port.
     pub(crate) fn new() -> Result<Self, Problem> {
         let egress = Egress::new(EgressOptions::default())?;
         Ok(Way { egress })

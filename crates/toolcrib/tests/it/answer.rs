@@ -385,7 +385,7 @@ async fn what_is_no_reply_or_could_be_two_is_said() {
     let error = fail(openai, Some(ReplyFormat::Anthropic)).await;
     assert_eq!(
         error.to_string(),
-        "this is no reply of anthropic: it has no `content`; it looks like one of `openai`"
+        "this is not a reply from anthropic: it has no `content`; it looks like one of `openai`"
     );
     let refused =
         json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
@@ -429,7 +429,7 @@ async fn calls_are_not_lost_by_naming_the_wrong_provider() {
         let says = format!("it looks like one of `{is}`");
         assert!(error.ends_with(&says), "{reply} as {named}: {error}");
     }
-    // What calls nothing is nobody's in particular, and Ollama's calls are read as OpenAI's.
+    // What calls nothing is no one's in particular, and Ollama's calls are read as OpenAI's.
     let text = json!({"role": "assistant", "content": [{"type": "text", "text": "hello"}]});
     for named in [OpenAi, Ollama, Anthropic] {
         assert!(answered(&text, Some(named)).await.calls.is_empty());

@@ -1,4 +1,4 @@
-//! Ids that callers give are their own, and how a call stands can be asked for, also after a restart.
+//! Ids that callers give are their own, and the status of a call can be read, also after a restart.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn saying(text: &str, call: &str, caller: Caller) -> CallRequest {
     request.call_id(id(call)).caller(caller)
 }
 
-/// A registry of a process of its own, with the outcomes of all in one directory.
+/// A registry in its own process, with the outcomes of all in one directory.
 fn process(home: &Path) -> Registry {
     let registry = Registry::builder()
         .replay(in_directory(home.join("ids"), DEFAULT_KEEP))
@@ -154,7 +154,7 @@ async fn a_call_that_runs_runs_here_or_elsewhere_and_one_whose_process_died_is_l
     let state = elsewhere.call_state(&id("mine")).unwrap();
     assert!(matches!(state, Some(CallState::Done(..))), "{state:?}");
 
-    // Whoever waited for it goes away within it.
+    // The waiting caller goes away within it.
     let mut dropped = Box::pin(here.execute(request("lost")));
     let soon = std::time::Duration::from_millis(50);
     assert!(tokio::time::timeout(soon, &mut dropped).await.is_err());

@@ -118,13 +118,12 @@ async fn what_one_bundle_has_is_found_however_much_others_have() {
 }
 
 #[tokio::test]
-async fn words_that_no_tool_has_together_are_looked_for_one_by_one() {
+async fn any_word_counts_and_words_that_say_nothing_do_not() {
     let scene = Scene::new();
     let found = scene
         .find(json!({"query": "please read the directory for me", "limit": 3}))
         .await;
-    assert!(names(&found).contains(&"list_directory"), "{found}");
-    assert!(found["note"].as_str().unwrap().contains("some of them"));
+    assert_eq!(names(&found)[0], "list_directory", "{found}");
     let nothing = scene.find(json!({"query": "zxqv"})).await;
     assert_eq!(names(&nothing), [""; 0]);
     assert!(nothing["note"].as_str().unwrap().contains("other words"));
@@ -173,7 +172,7 @@ async fn each_of_the_three_takes_what_its_hints_fit() {
         .await;
     assert_eq!(outcome.value().unwrap(), &json!({"noted": true}));
     assert_eq!(writes.load(Ordering::SeqCst), 1);
-    // Nobody can be asked here: the question is the other tool's.
+    // No one can be asked here: the question is the other tool's.
     scene.file("a.txt", "kept");
     let delete = json!({"name": "delete_file", "arguments": {"path": "a.txt"}});
     let outcome = scene.call("call_tool", delete).await;
@@ -284,4 +283,50 @@ fn the_description_is_the_same_for_the_same_tools_and_never_long() {
     );
     // A tag that is a sentence is not said in our name.
     assert!(!said.contains("ignore"), "{said}");
+}
+
+/// The places of the right tools for the queries of a file: how many are among the first three, of how many, and which are not.
+async fn among_the_first_three(file: &str, set: Option<&str>) -> (usize, usize, Vec<String>) {
+    let scene = Scene::new();
+    let (mut right, mut count, mut wrong) = (0, 0, Vec::new());
+    for line in file.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        if set.is_some_and(|set| case["set"] != set) {
+            continue;
+        }
+        count += 1;
+        let (query, wanted) = (
+            case["query"].as_str().unwrap(),
+            case["tool"].as_str().unwrap(),
+        );
+        let found = scene.find(json!({"query": query, "limit": 3})).await;
+        let note = found["note"].as_str().unwrap_or_default();
+        // One that is not configured is found by the reason that is given.
+        let is_explained = note.contains(&format!("`{wanted}` fits but cannot be called: "));
+        if names(&found).contains(&wanted) || is_explained {
+            right += 1;
+        } else {
+            wrong.push(format!("{query}: {:?} {note}", names(&found)));
+        }
+    }
+    (right, count, wrong)
+}
+
+#[tokio::test]
+async fn what_people_ask_for_is_among_the_first_three() {
+    let shared = include_str!("../cases/find-tools.jsonl");
+    let own = include_str!("../cases/find-tools-own.jsonl");
+    for (file, set, percent) in [
+        (shared, None, 95),
+        (own, Some("tuned"), 95),
+        // These were written before the search and not looked at while it was tuned.
+        (own, Some("kept"), 90),
+    ] {
+        let (right, count, wrong) = among_the_first_three(file, set).await;
+        println!("{set:?}: {right} of {count}");
+        assert!(
+            right * 100 >= count * percent,
+            "{set:?}: {right} of {count}: {wrong:#?}"
+        );
+    }
 }

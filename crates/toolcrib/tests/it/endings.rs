@@ -115,7 +115,7 @@ async fn a_refusal_is_not_kept_under_a_call_id_and_a_persons_no_is() {
         code(&registry.execute(ask()).await),
         ErrorCode::ApprovalDenied
     );
-    assert_eq!(test.asked().len(), 1, "nobody is asked twice");
+    assert_eq!(test.asked().len(), 1, "no one is asked twice");
 }
 
 #[tokio::test]

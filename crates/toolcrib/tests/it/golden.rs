@@ -1,6 +1,6 @@
 //! Golden files: what Toolcrib writes, in `tests/golden`, compared whole and reviewed like code.
 //!
-//! After a change that is meant, `UPDATE_GOLDEN=1 cargo test` writes them anew.
+//! After a change that is meant, `UPDATE_GOLDEN=1 cargo test` writes them again.
 
 use std::fmt::Write as _;
 use std::fs;

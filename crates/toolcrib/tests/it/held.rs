@@ -2,6 +2,8 @@
 //! finishes its work.
 
 use std::fs;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +15,7 @@ use toolcrib::{Crib, CribOptions};
 
 use crate::syscalls::{Followed, between_stops, test_in_child};
 
-/// What is planted, and what is in it.
+/// The planted file, and its contents.
 const PLANTED: [(&str, &str); 4] = [
     (".envrc", "evil\n"),
     (".husky", "evil hook\n"),
@@ -239,6 +241,50 @@ fn a_second_name_of_something_held_changes_nothing_in_it() {
     }
     drop((run, crib));
     check(home, workspace, false, "with second names");
+}
+
+#[test]
+fn a_file_that_a_command_still_has_open_changes_neither_what_was_shown_nor_what_is_put_back() {
+    let (home, workspace) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (home, workspace) = (home.path(), workspace.path());
+    let crib = crib(home, workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    run.begin(b"").unwrap();
+    plant(workspace);
+    let mut file = fs::File::options()
+        .append(true)
+        .open(workspace.join(".envrc"))
+        .unwrap();
+    let directory = fs::File::open(workspace.join(".husky")).unwrap();
+    let policy = Policy::new(Level::Process, workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    run.end(&[]);
+    let mut change = || {
+        let planted = format!("/proc/self/fd/{}/more", directory.as_raw_fd());
+        // The original may be gone, and nothing can be made in it then.
+        let _ = fs::write(planted, "more");
+        file.write_all(b"changed after a person has looked\n")
+            .unwrap();
+    };
+    let store = crib.held();
+    let shown = || -> Vec<_> {
+        let items = store.list().unwrap().into_iter();
+        items
+            .map(|item| store.show(&item.id).unwrap().files)
+            .collect()
+    };
+    let before = shown();
+    change();
+    assert_eq!(shown(), before);
+    for item in store.list().unwrap() {
+        store.restore(&item.id).unwrap();
+    }
+    change();
+    assert_eq!(
+        fs::read_to_string(workspace.join(".envrc")).unwrap(),
+        "evil\n"
+    );
+    assert_eq!(names(&workspace.join(".husky")), ["pre-commit"]);
 }
 
 /// Bytes that a directory takes on the disk, each file once.

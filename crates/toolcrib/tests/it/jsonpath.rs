@@ -179,7 +179,7 @@ fn an_error_says_where_and_what_to_write_instead() {
         (
             r"$[?match(@.a, '\d+')]",
             15,
-            r"`\d` is no escape here; in a pattern, write the backslash twice",
+            r"`\d` is not an escape here; in a pattern, write the backslash twice",
         ),
     ];
     for (text, at, message) in cases {
@@ -195,7 +195,7 @@ fn a_pattern_that_can_never_match_is_a_doubt() {
     assert_eq!(
         doubts,
         [
-            r"this pattern never matches: `\d` is no escape of I-Regexp (RFC 9485); write `[0-9]` (at character 12)",
+            r"this pattern never matches: `\d` is not an escape in I-Regexp (RFC 9485); write `[0-9]` (at character 12)",
             "a pattern is a text; this one never matches (at character 33)",
         ]
     );

@@ -52,7 +52,7 @@ use std::io::Write as _;
 /// The file in which a run collects what could not run.
 const SKIPPED: &str = "TOOLCRIB_TEST_SKIPPED";
 
-/// Says that the test that asks cannot run here, and why: in its output, and where `test.sh` tells it at the end.
+/// Says that the test that asks cannot run here, and why: in its output, and where `test.sh` reports it at the end.
 fn skipped(why: std::fmt::Arguments<'_>) {
     let thread = std::thread::current();
     let line = format!("{}: {why}\n", thread.name().unwrap_or("a test")).replace('\r', "");

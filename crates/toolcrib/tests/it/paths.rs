@@ -16,7 +16,7 @@ use toolcrib::{CallRequest, ErrorCode, Outcome, Registry, ToolError};
 
 const CANARY: &str = "SECRET-CANARY";
 
-/// A workspace `ws` beside `out/canary`, which nobody may read, with a registry for each way to
+/// A workspace `ws` beside `out/canary`, which no one may read, with a registry for each way to
 /// resolve paths.
 struct Ground {
     outer: tempfile::TempDir,
@@ -315,7 +315,7 @@ async fn a_huge_sparse_file_is_refused_by_its_size() {
     assert_eq!(error.details().unwrap()["size"], 10_u64 << 30);
 }
 
-/// As root every file can be read, so this test runs itself again as nobody.
+/// As root every file can be read, so this test runs itself again as no one.
 #[tokio::test]
 async fn what_cannot_be_read_is_permission_denied_and_spoils_no_listing() {
     use std::os::unix::process::CommandExt as _;

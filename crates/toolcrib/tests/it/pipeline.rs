@@ -216,7 +216,7 @@ async fn what_needs_approval_asks_and_obeys_the_answer() {
     let denied = test.registry().execute(request()).await;
     assert_eq!(code(&denied), ErrorCode::ApprovalDenied);
     assert!(denied.error().unwrap().message().contains("not today"));
-    // The script is over: nobody can be asked.
+    // The script is over: no one can be asked.
     assert_eq!(
         code(&test.registry().execute(request()).await),
         ErrorCode::ApprovalUnavailable
@@ -828,7 +828,7 @@ async fn a_tool_that_looks_at_files_for_long_holds_up_nobody() {
             // A slow disk; it ends only if something else gets on meanwhile.
             match wait.lock().unwrap().recv_timeout(Duration::from_secs(10)) {
                 Ok(()) => Approval::allow(),
-                Err(_) => Approval::deny("nobody else got on"),
+                Err(_) => Approval::deny("no one else got on"),
             }
         });
     let test = test_with(tool);

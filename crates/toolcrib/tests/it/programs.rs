@@ -387,6 +387,29 @@ async fn a_signal_or_a_limit_is_an_error_with_what_was_printed() {
 }
 
 #[tokio::test]
+async fn cpu_time_has_a_limit_of_its_own() {
+    let test = test_with(SandboxSettings {
+        cpu: Some(Duration::from_secs(1)),
+        ..SandboxSettings::default()
+    });
+    for (tool, args) in [
+        (
+            "shell",
+            json!({"command": "echo before; while :; do :; done"}),
+        ),
+        (
+            "run_code",
+            json!({"language": "python", "code": "print('before', flush=True)\nwhile True: pass"}),
+        ),
+    ] {
+        let outcome = call(&test, tool, args).await;
+        assert_eq!(code(&outcome), ErrorCode::ExecutionError, "{tool}");
+        assert_eq!(detail(&outcome, "limit"), "cpuSeconds", "{tool}");
+        assert_eq!(detail(&outcome, "stdout"), "before\n", "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn a_fork_bomb_stays_within_its_processes() {
     let test = test_with(SandboxSettings {
         options: SandboxOptions {
@@ -463,7 +486,7 @@ async fn with_the_listed_network_programs_reach_what_the_setting_names() {
         assert_eq!(outcome.value().unwrap()["stdout"], "hello 200\n 403\n7\n");
     }
     assert_eq!((server.connections(), other.connections()), (2, 0));
-    // Where nobody has set a way out up there is none.
+    // Where no one has set a way out up there is none.
     let without = test_with(SandboxSettings {
         network: NetworkAccess::Listed,
         ..SandboxSettings::default()

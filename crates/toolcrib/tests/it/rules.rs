@@ -48,7 +48,7 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
 fn object(value: Value) -> JsonObject {
     match value {
         Value::Object(object) => object,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 
@@ -67,7 +67,7 @@ fn rules(toml: &str) -> RuleSet {
     rules.into_iter().fold(RuleSet::empty(), RuleSet::with)
 }
 
-/// What is wrong with the rules of a TOML text.
+/// Problems of the rules of a TOML text.
 fn problems(toml: &str, whose: Whose) -> Vec<String> {
     match Rule::from_toml(toml, "test.toml", whose) {
         Ok(_) => Vec::new(),

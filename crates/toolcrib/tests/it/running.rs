@@ -325,7 +325,7 @@ async fn all_calls_are_cancelled_at_once_and_then_there_is_none() {
     for handle in running.into_iter().chain([joined]) {
         assert_eq!(code(&handle.outcome().await), ErrorCode::Cancelled);
     }
-    // One that nobody has got round to is cancelled as well, and waited for.
+    // One that no one has got round to is cancelled as well, and waited for.
     let unborn = registry.execute_async(CallRequest::new("wait"));
     let unborn_given = registry.execute_async(given());
     assert_eq!(registry.cancel_all(), 2);

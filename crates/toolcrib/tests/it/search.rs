@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use toolcrib::search::{Class, Document, Hit, Index, Page, Place, Position, class_of};
+use toolcrib::search::{Class, Document, Hit, Index, Page, Position, TieBreak, class_of};
 
 /// What the index has to say, by the definition alone.
 fn expected(
@@ -13,10 +13,10 @@ fn expected(
     query: &str,
     is_wanted: impl Fn(u64) -> bool,
 ) -> Vec<Hit> {
-    let mut ranked: Vec<(Class, Place<'_>)> = documents
+    let mut ranked: Vec<(Class, TieBreak<'_>)> = documents
         .values()
         .filter(|document| is_wanted(document.id))
-        .filter_map(|document| Some((class_of(document, query)?, Place::of(document))))
+        .filter_map(|document| Some((class_of(document, query)?, TieBreak::of(document))))
         .collect();
     ranked.sort();
     let hits = ranked.into_iter();

@@ -231,7 +231,7 @@ fn the_tools_in_docs_are_the_tools_there_are() {
     );
 }
 
-/// S1 "Built-in Tools": every example, as it stands there.
+/// S1 "Built-in Tools": every example, as it is there.
 #[tokio::test]
 async fn s1_the_examples_of_the_built_in_tools() {
     let test = TestCrib::new().file("README.md", "# Read me\n").builtins();

@@ -9,8 +9,8 @@ use serde_json::Value;
 use toolcrib::testing::TestCrib;
 use toolcrib::{CallRequest, ErrorCode};
 
-/// The given cases of the table that `rules::verdicts` judges: id, command, whether it is allowed. What is allowed and still an
-/// attack (a script, a Makefile, git's settings) the sandbox alone holds.
+/// The given cases of the table that `rules::verdicts` judges: id, command, whether it is allowed. Only the sandbox stops attacks that the
+/// rules allow (a script, a Makefile, git's settings).
 fn cases() -> Vec<(String, String, bool)> {
     let lines = include_str!("../cases/shell-rules.jsonl").lines();
     let cases = lines.map(|line| {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use toolcrib::model::json::{StrictJsonError, read_strict};
+use toolcrib::model::json::{StrictJsonError, read_bounded, read_strict};
 
 fn refused(text: &str) -> StrictJsonError {
     match read_strict(text.as_bytes()) {
@@ -24,7 +24,7 @@ fn a_key_twice_is_refused_at_any_depth() {
         assert_eq!(error.pointer, pointer, "{text}");
         assert!(error.problem.contains("twice"), "{error}");
     }
-    // The same key in two objects is no fault.
+    // The same key in two objects is not a fault.
     assert!(read_strict(br#"[{"a":1},{"a":{"a":2}}]"#).is_ok());
 }
 
@@ -60,7 +60,7 @@ fn a_number_that_would_change_is_refused() {
     }
 }
 
-/// Numbers that may be rounded, below a name of half a body: whoever keeps the place of each needs hundreds of gigabytes.
+/// Numbers that may be rounded, below a name of half a body: a reader that keeps the place of each needs hundreds of gigabytes.
 #[test]
 fn large_numbers_below_a_long_name_cost_no_more_than_small_ones() {
     let name = "k".repeat(2_000_000);
@@ -192,4 +192,19 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
         let _ = read_strict(&bytes);
     }
+}
+
+#[test]
+fn data_of_others_is_read_as_serde_json_does_within_a_bound_of_memory() {
+    for text in [
+        r#"{"a":1,"a":{"b":2}}"#,
+        "18446744073709551616",
+        "[1e300,null]",
+    ] {
+        let read: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(read_bounded(text.as_bytes()).unwrap(), read, "{text}");
+    }
+    let lists = format!("[{}]", vec!["[1]"; 200_000].join(","));
+    let error = read_bounded(lists.as_bytes()).unwrap_err();
+    assert!(error.problem.contains("64 MB of memory"), "{error}");
 }

@@ -2,8 +2,7 @@
 //! one fail.
 //!
 //! The child is this test binary again, running one test. That test stops itself right before and
-//! right after what is to be followed ([`between_stops`]). The test harness runs it on a thread of
-//! its own even when it is the only one, so it is that thread we follow; the main thread waits.
+//! right after what is to be followed ([`between_stops`]). The test harness runs it on its own thread even when it is the only one, so it is that thread we follow; the main thread waits.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
@@ -33,7 +32,7 @@ pub(crate) fn between_stops<T>(operation: impl FnOnce() -> T) -> T {
     result
 }
 
-/// The calls that can change files, where calls can be told apart. (Opening can make one, which is seen at the call that fills it.)
+/// The calls that can change files, where calls can be distinguished. (Opening can make one, which is seen at the call that fills it.)
 #[cfg(target_arch = "x86_64")]
 const CHANGING: &[i64] = &[
     libc::SYS_write,
@@ -68,14 +67,14 @@ const CHANGING: &[i64] = &[];
 #[cfg(not(target_arch = "x86_64"))]
 const SHOWING: &[i64] = &[];
 
-/// A child that stands still between two system calls. Killed when dropped.
+/// A child that is stopped between two system calls. Killed when dropped.
 pub(crate) struct Followed {
     process: Pid,
     thread: Pid,
     is_over: bool,
 }
 
-/// Where a child stands.
+/// Where a child is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stand {
     /// At the entry of a system call, which has not happened yet. The number, where we can tell.
@@ -135,7 +134,7 @@ impl Followed {
         }
     }
 
-    /// Lets the child run to the entry of its next system call of a kind. Where calls cannot be told apart, every one counts.
+    /// Lets the child run to the entry of its next system call of a kind. Where calls cannot be distinguished, every one counts.
     pub(crate) fn next_of(&mut self, is_wanted: impl Fn(i64) -> bool) -> Stand {
         loop {
             match self.next() {
@@ -172,7 +171,7 @@ impl Followed {
         }
     }
 
-    /// Kills the child where it stands.
+    /// Kills the child where it is.
     pub(crate) fn kill(mut self) {
         self.end();
     }
@@ -312,7 +311,7 @@ impl Followed {
         Some(ptrace::getregs(self.thread).unwrap().orig_rax.cast_signed())
     }
 
-    /// Makes the system call at whose entry the child stands fail instead of happening.
+    /// Makes the system call at whose entry the child is fail instead of happening.
     pub(crate) fn fail_call(&mut self, error: Errno) {
         let mut registers = ptrace::getregs(self.thread).unwrap();
         registers.orig_rax = u64::MAX; // no such call

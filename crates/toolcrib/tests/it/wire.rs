@@ -4,6 +4,7 @@ mod definitions;
 mod gemini;
 mod ollama;
 mod random;
+mod readers;
 mod results;
 mod strict;
 mod strict_rules;

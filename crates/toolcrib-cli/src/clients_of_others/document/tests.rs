@@ -5,6 +5,7 @@ use super::*;
 fn document<'a>(format: Format, text: &'a str) -> Document<'a> {
     let key = match format {
         Format::Json => "mcpServers",
+        Format::Yaml => "extensions",
         Format::Toml => "mcp_servers",
     };
     Document { text, format, key }
@@ -17,7 +18,7 @@ fn server() -> Map<String, Value> {
     }
 }
 
-/// What is in the new text and was not in the old, and the other way round.
+/// Text that only the new or only the old version contains.
 fn changed(old: &str, new: &str) -> (Vec<String>, Vec<String>) {
     let lines = |text: &str| -> Vec<String> { text.split('\n').map(str::to_owned).collect() };
     let (old, new) = (lines(old), lines(new));

@@ -62,7 +62,7 @@ impl Watch<'_> {
         let ending = CancellationToken::new();
         let interrupted = runtime.spawn(end_on_interrupt(ending.clone(), Arc::clone(&self.screen)));
         let words = match self.terminal {
-            Some(_) => "requests are put to you as they come; Ctrl-C ends the watch",
+            Some(_) => "requests are shown as they come; Ctrl-C ends the watch",
             None => "watching; Ctrl-C ends it",
         };
         self.output.say(&self.output.dim(words));
@@ -82,7 +82,7 @@ impl Watch<'_> {
             }
             let pause = async { tokio::time::timeout(EVERY, ending.cancelled()).await };
             if let (Ok(()), Some(terminal)) = (runtime.block_on(pause), &self.terminal) {
-                // The cursor stands behind a `^C`.
+                // The cursor is behind a `^C`.
                 terminal.say("");
             }
         };
@@ -90,7 +90,7 @@ impl Watch<'_> {
         Ok(code)
     }
 
-    /// Prints what has changed. What was over when the watch began is no news.
+    /// Prints what has changed. What was over when the watch began is not news.
     fn report(&mut self, requests: &[Queued], is_first: bool) {
         for queued in requests {
             let now = (queued.status, queued.waiting);
@@ -136,8 +136,8 @@ impl Watch<'_> {
         Some(ended)
     }
 
-    /// Who judges edits of a request: the server, or the crib of its workspace; the watch's own, which says so, where that cannot be
-    /// opened: one that is gone must not keep the others from being answered.
+    /// Judges edits of a request: the server, or the crib of its workspace. Where that cannot be opened, the watch's own crib judges and
+    /// says so: a missing workspace must not keep the others from being answered.
     fn questions_for(&mut self, queued: &Queued) -> Arc<dyn Questions> {
         let Some(own) = self.backend.crib() else {
             let (client, runtime) = (&self.backend.client, self.backend.runtime.handle());
@@ -163,7 +163,7 @@ impl Watch<'_> {
     }
 }
 
-/// Prints how a request stands by now.
+/// Prints the present status of a request.
 fn print_change(queued: &Queued, output: &Output) {
     let request = &queued.request;
     let effect = in_one_line(&request.effect, output);

@@ -43,7 +43,7 @@ fn version(args: &BundleAddArgs) -> Result<Option<Version>, CliError> {
     let version = args.version.as_deref().map(Version::parse).transpose();
     version.map_err(|error| {
         let version = args.version.as_deref().unwrap_or_default();
-        CliError::usage(format!("`{}` is no version: {error}", visible(version)))
+        CliError::usage(format!("`{}` is not a version: {error}", visible(version)))
             .with_hint(stored::VERSION_HINT)
     })
 }
@@ -82,9 +82,9 @@ fn read_all(
     }
     if !wrong.is_empty() {
         let message = match (wrong.len(), args.files.len()) {
-            (1, 1) => "nothing was put: the file is not in order".to_owned(),
-            (1, all) => format!("nothing was put: 1 of {all} files is not in order"),
-            (some, all) => format!("nothing was put: {some} of {all} files are not in order"),
+            (1, 1) => "nothing was added: the file has errors".to_owned(),
+            (1, all) => format!("nothing was added: 1 of {all} files has errors"),
+            (some, all) => format!("nothing was added: {some} of {all} files have errors"),
         };
         let error = ToolError::new(ErrorCode::InvalidArguments, message);
         return Err(CliError::from(error.with_detail("files", wrong))
@@ -135,7 +135,7 @@ fn refuse_bundle(bytes: &[u8], shown: &str) -> Result<(), CliError> {
     if !has("slug") || !has("bundleID") || has("impl") || has("type") || has("argSchema") {
         return Ok(());
     }
-    let message = format!("`{shown}` is what a bundle says about itself, and no tool");
+    let message = format!("`{shown}` describes a bundle and is not a tool");
     Err(CliError::usage(message)
         .with_hint("name the tools; `toolcrib bundle export` and `import` take a whole bundle"))
 }
@@ -157,7 +157,7 @@ fn refuse_taken(
         let reference = reference(bundle, tool);
         if let Some((first, _)) = tools[..index].iter().find(|(_, other)| same(other)) {
             return Err(CliError::usage(format!(
-                "`{first}` and `{shown}` are both `{reference}`; nothing was put"
+                "`{first}` and `{shown}` are both `{reference}`; nothing was added"
             ))
             .with_hint("write another `slug` or `version` in one of them"));
         }
@@ -166,7 +166,7 @@ fn refuse_taken(
         if there.tools.iter().any(|listed| is_it(&listed.row)) {
             let message = format!("`{reference}` exists already, and is left as it is");
             let hint = format!(
-                "`--version V` puts it beside, `toolcrib edit {reference}` changes what is there"
+                "`--version V` adds it beside, `toolcrib edit {reference}` changes the existing one"
             );
             return Err(
                 CliError::from(ToolError::new(ErrorCode::Conflict, message)).with_hint(hint)

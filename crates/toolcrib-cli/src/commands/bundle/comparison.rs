@@ -13,7 +13,7 @@ use crate::output::Output;
 const MAX_VALUE: usize = 200;
 const MAX_NAME: usize = 60;
 
-/// What differs, for a person. What is the same has been agreed to before.
+/// What differs, for a person. The unchanged part was agreed to before.
 pub(super) fn page(comparison: &ComparisonShown, output: &Output) -> Vec<String> {
     let mut lines = Vec::new();
     for change in &comparison.fields {
@@ -114,7 +114,7 @@ pub(super) fn reach_in_words(comparison: &ComparisonShown) -> Vec<String> {
     }
     for told in secrets {
         let (secret, hosts, kept) = (&told.secret, told.hosts.join(", "), &told.kept);
-        let line = format!("{secret} would be told {hosts} ({kept})");
+        let line = format!("{secret} would be sent to {hosts} ({kept})");
         lines.extend(labelled("secret", &line));
     }
     lines

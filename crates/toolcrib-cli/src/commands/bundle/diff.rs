@@ -1,6 +1,6 @@
 //! `toolcrib bundle diff`: what one bundle has that another has not, bundles of the store or archives.
 //!
-//! Here, archives can be compared with each other; a server compares a bundle of its own with an archive.
+//! Here, archives can be compared with each other; a server compares its own bundle with an archive.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use toolcrib::store::archive::{Contents, MAX_ARCHIVE_BYTES, compare, contents};
 use toolcrib::{Crib, Slug, ToolError};
 use toolcrib_server::client::Ask;
 
-use super::given::{Given, archive_of, read_bytes};
+use super::named_bundle::{Given, archive_of, read_bytes};
 use super::{comparison, find};
 use crate::args::BundleDiffArgs;
 use crate::commands::Done;
@@ -78,9 +78,8 @@ pub(super) fn diff(args: &BundleDiffArgs, backend: &Backend, output: &Output) ->
 /// Compares bundles of this home and archives.
 fn here(args: &BundleDiffArgs, crib: &Crib) -> Result<Difference, CliError> {
     if args.second.as_deref() == Some("-") && args.first == "-" {
-        return Err(
-            CliError::usage("stdin can be read once").with_hint("name a file for one of the two")
-        );
+        return Err(CliError::usage("stdin can be read only once")
+            .with_hint("name a file for one of the two"));
     }
     let first = Given::find(&args.first, crib)?;
     let (old, new) = match (&args.second, first) {

@@ -13,7 +13,7 @@ use toolcrib::store::archive::MAX_ARCHIVE_BYTES;
 use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::Ask;
 
-use super::{counted, find, given};
+use super::{counted, find, named_bundle};
 use crate::args::BundleExportArgs;
 use crate::commands::Done;
 use crate::failure::CliError;
@@ -28,7 +28,7 @@ pub(super) fn export(
     refuse_stdout(args, output)?;
     let backend = backend()?;
     let bundle = find(&args.bundle, &backend)?;
-    given::refuse_own(&bundle)?;
+    named_bundle::refuse_own(&bundle)?;
     refuse_place(args, &bundle)?;
     let path = format!("/api/bundles/{}/export", bundle.bundle_id);
     let ask = Ask::get(path).max_answer(MAX_ARCHIVE_BYTES);
@@ -47,7 +47,7 @@ fn refuse_stdout(args: &BundleExportArgs, output: &Output) -> Result<(), CliErro
         return Err(CliError::usage(message).with_hint("name a file: `-o FILE`"));
     }
     if is_to_stdout(args) && output.is_terminal() {
-        let message = "an archive is nothing for a terminal";
+        let message = "an archive cannot be written to a terminal";
         return Err(CliError::usage(message).with_hint("name a file: `-o FILE`, or pipe it on"));
     }
     Ok(())
@@ -95,7 +95,7 @@ fn write_out(args: &BundleExportArgs, bundle: &BundleRow, bytes: &[u8], output: 
     let (tools, size) = (counted(bundle.tools, "tool"), size(bytes.len() as u64));
     let slug = visible(bundle.slug.as_str());
     output.say(&format!(
-        "`{slug}` with {tools}, {size}; no value of a kept secret is in it"
+        "`{slug}` with {tools}, {size}; it contains no value of a saved secret"
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -123,7 +123,7 @@ fn refuse_target(file: &Path, overwrite: Overwrite) -> Result<(), CliError> {
     let shown = file.display().to_string();
     let shown = visible(&shown);
     if !metadata.is_file() {
-        let message = format!("`{shown}` is there and is no plain file");
+        let message = format!("`{shown}` exists and is not a plain file");
         return Err(
             CliError::from(ToolError::new(ErrorCode::FileExists, message))
                 .with_hint("name another file, or `-o -` for stdout"),
@@ -145,7 +145,7 @@ fn exists(shown: &str) -> CliError {
 fn write(file: &Path, bytes: &[u8], overwrite: Overwrite) -> Result<(), CliError> {
     let shown = file.display().to_string();
     let failed = |error: std::io::Error| {
-        // Which file it was written to before is nobody's business.
+        // Which file it was written to before is no one's business.
         let why = error.to_string();
         let why = why.split(" at path ").next().unwrap_or_default();
         let message = format!("cannot write `{}`: {why}", visible(&shown));

@@ -1,4 +1,4 @@
-//! `toolcrib bundle import`: takes in a bundle that came from elsewhere, once somebody has seen what it would run and reach.
+//! `toolcrib bundle import`: takes in a bundle that came from elsewhere, once someone has seen what it would run and reach.
 
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use toolcrib::spec::manifest::Bundle;
 use toolcrib::{ErrorCode, ToolError};
 use toolcrib_server::client::{Ask, ClientError};
 
-use super::{comparison, given, imported_at, print};
+use super::{comparison, imported_at, named_bundle, print};
 use crate::args::{BundleImportArgs, Global};
 use crate::commands::confirm::confirmed;
 use crate::commands::list::tools_at;
@@ -39,11 +39,11 @@ pub(super) fn import(
     let slug = args.slug.as_deref().map(Slug::parse).transpose();
     slug.map_err(|error| {
         let slug = args.slug.as_deref().unwrap_or_default();
-        CliError::usage(format!("`{}` is no slug: {error}", visible(slug)))
+        CliError::usage(format!("`{}` is not a slug: {error}", visible(slug)))
     })?;
     let backend = &backend()?;
-    let bytes = given::read_bytes(&args.file)?;
-    given::archive_of(&bytes)?;
+    let bytes = named_bundle::read_bytes(&args.file)?;
+    named_bundle::archive_of(&bytes)?;
     let mut path = format!("/api/bundles/import?update={}", args.update);
     if let Some(slug) = &args.slug {
         path.push_str(&format!("&slug={}", Ask::encoded(slug)));
@@ -57,7 +57,7 @@ pub(super) fn import(
         digest,
         refusal,
     } = look()?;
-    // Who is asked has to see what about.
+    // The person who is asked must see what the question is about.
     if !output.json() || (!args.yes && !args.dry_run) {
         print(&page(&shown, args.update, output), output);
     }
@@ -67,7 +67,7 @@ pub(super) fn import(
     if args.dry_run {
         match output.json() {
             true => output.document(&for_programs(shown)),
-            false => output.say("nothing was imported: that is what would be"),
+            false => output.say("nothing was imported: this is a preview"),
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -85,14 +85,14 @@ pub(super) fn import(
     let before = held_by(&shown, backend)?;
     let mut take = Ask::post_zip(path.clone(), bytes.clone());
     if let Some(digest) = &digest {
-        // What is replaced is what was shown.
+        // Only the shown state is replaced.
         take = take
             .if_match(digest)
             .map_err(|error| backend.failed(&error))?;
     }
     let taken: Result<Import, ClientError> = backend.wait_raw(backend.client.json_as(take));
     let taken = taken.map_err(|error| match error.reason() {
-        // Somebody was faster. It is said in the words of a look, which name no parameters of the API.
+        // Someone was faster. It is said in the words of a look, which name no parameters of the API.
         Some(_) => match look() {
             Ok(Import {
                 refusal: Some(refusal),
@@ -123,7 +123,7 @@ fn for_programs(mut shown: ImportShown) -> ImportShown {
     shown
 }
 
-/// Who has the names of the tools of the bundle that is replaced.
+/// The owners of the names of the replaced bundle's tools.
 fn held_by(shown: &ImportShown, backend: &Backend) -> Result<Holders, CliError> {
     let names = match &shown.comparison.against {
         None => Vec::new(),
@@ -153,7 +153,7 @@ fn page(shown: &ImportShown, is_update: bool, output: &Output) -> Vec<String> {
         let slug = &old.slug;
         let (what, line) = match (old.soft_deleted_at, is_update) {
             (Some(_), _) => ("here", format!("`{slug}`, in the bin")),
-            (None, true) => ("replaces", format!("`{slug}`, which is here already")),
+            (None, true) => ("replaces", format!("`{slug}`, which exists already")),
             (None, false) => ("here", format!("`{slug}`, which is left as it is")),
         };
         lines.extend(labelled(what, &line));
@@ -175,7 +175,7 @@ fn page(shown: &ImportShown, is_update: bool, output: &Output) -> Vec<String> {
 /// What an update changes beside the content.
 fn from_then_on(old: &Bundle) -> String {
     let off = match old.is_enabled {
-        true => "it is off, until somebody has looked at it and switches it on",
+        true => "it is off until you review it and switch it on",
         false => "it stays off",
     };
     match imported_at(&old.extra) {

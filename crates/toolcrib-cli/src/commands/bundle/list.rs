@@ -39,7 +39,7 @@ pub(super) fn list(args: &BundleListArgs, backend: &Backend, output: &Output) ->
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is damaged is said to everybody: tools are missing. Once, where it is the same for several.
+/// Damage is always reported: tools are missing. Once, where it is the same for several.
 fn warn_of_problems(all: &[BundleRow], output: &Output) {
     let mut problems: Vec<(&str, Vec<String>)> = Vec::new();
     for bundle in all {

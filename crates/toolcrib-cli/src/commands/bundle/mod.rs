@@ -5,9 +5,9 @@ mod comparison;
 mod diff;
 mod edit;
 mod export;
-mod given;
 mod import;
 mod list;
+mod named_bundle;
 mod new;
 mod restore;
 mod rm;
@@ -91,7 +91,7 @@ fn is_damaged(bundle: &BundleRow) -> bool {
     matches!(bundle.availability, Availability::Unavailable { .. })
 }
 
-/// How a bundle stands, in one word.
+/// The status of a bundle, in one word.
 fn state(bundle: &BundleRow) -> &'static str {
     match bundle {
         _ if is_damaged(bundle) => "damaged",
@@ -111,10 +111,10 @@ fn from(bundle: &BundleRow) -> &'static str {
     }
 }
 
-/// A slug that somebody typed for a bundle.
+/// A slug that someone typed for a bundle.
 fn parse_slug(word: &str) -> Result<Slug, CliError> {
     Slug::parse(word).map_err(|error| {
-        CliError::usage(format!("`{}` is no slug: {error}", visible(word)))
+        CliError::usage(format!("`{}` is not a slug: {error}", visible(word)))
             .with_hint("letters and digits of any script and dashes, at most 64")
     })
 }
@@ -144,7 +144,7 @@ fn in_the_bin(slug: &Slug) -> CliError {
 
 /// When a bundle was imported, if it was, by the fields of other versions.
 fn imported_at(extra: &toolcrib::model::JsonObject) -> Option<String> {
-    // Whatever stands there, the bundle came from elsewhere.
+    // Whatever is there, the bundle came from elsewhere.
     let when = extra.get(IMPORTED_AT)?;
     Some(
         when.as_str()

@@ -66,5 +66,5 @@ fn refuse_known(id: BundleId, backend: &Backend) -> Result<(), CliError> {
     };
     let message = format!("the bundle `{}` has the id {id} already", bundle.slug);
     Err(CliError::from(ToolError::new(ErrorCode::Conflict, message))
-        .with_hint("leave `--id` out, and it gets one of its own"))
+        .with_hint("leave out `--id`, and it gets a new one"))
 }

@@ -52,7 +52,7 @@ pub(super) fn rm(args: &BundleRmArgs, backend: &Backend, global: &Global, output
         .and_then(|at| at.checked_add(KEPT).ok());
     match (bundle.tools, until) {
         (0, Some(until)) => {
-            let until = until.strftime("%Y-%m-%d %H:%M UTC");
+            let until = crate::local_time::minute(until);
             output.say(&format!(
                 "it is empty, and is removed for good after {until}"
             ));

@@ -12,6 +12,7 @@ use super::{find, from, imported_at, is_damaged, state};
 use crate::args::BundleArgs;
 use crate::commands::list::tools_at;
 use crate::commands::{Done, reason_of, reference, warn_of_store};
+use crate::local_time;
 use crate::output::Output;
 use crate::remote::Backend;
 
@@ -117,8 +118,8 @@ fn head(bundle: &BundleRow, output: &Output) {
     if let (BundleKind::Store, Some(created), Some(modified)) =
         (bundle.kind, bundle.created_at, bundle.modified_at)
     {
-        field("created", &created.to_string());
-        field("modified", &modified.to_string());
+        field("created", &local_time::second(created));
+        field("modified", &local_time::second(modified));
     }
     if let Some(imported) = imported_at(&bundle.extra) {
         field(
@@ -127,6 +128,6 @@ fn head(bundle: &BundleRow, output: &Output) {
         );
     }
     if let Some(deleted) = bundle.soft_deleted_at {
-        field("bin", &format!("since {deleted}"));
+        field("bin", &format!("since {}", local_time::second(deleted)));
     }
 }

@@ -1,6 +1,6 @@
 //! `toolcrib bundle enable` and `toolcrib bundle disable`: one switch for all tools of a bundle.
 //!
-//! What came from elsewhere is switched on by somebody who has seen what it would run and reach.
+//! What came from elsewhere is switched on by someone who has seen what it would run and reach.
 
 use std::process::ExitCode;
 
@@ -75,7 +75,7 @@ fn switch(wanted: &[Wanted], enabled: bool, backend: &Backend, output: &Output) 
         let path = path_of_id(bundle.bundle_id);
         let mut ask = Ask::patch(path, &json!({"isEnabled": enabled}));
         if let Some(seen) = seen {
-            // What is switched on is what was shown.
+            // Only the shown state is switched on.
             ask = ask.if_match(seen).map_err(|error| backend.failed(&error))?;
         }
         switched.push(backend.ask(ask)?);

@@ -1,6 +1,6 @@
 //! What a chat shows while it goes on: the model's words on stdout, what its tools do on stderr.
 //!
-//! Events are printed by a task of their own, which waits while a question is on the screen. Where nothing comes for a while, a moving
+//! Events are printed by their own task, which waits while a question is on the screen. Where nothing comes for a while, a moving
 //! line says what is waited for.
 
 use std::future::Future;

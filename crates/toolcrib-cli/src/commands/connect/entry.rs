@@ -1,4 +1,4 @@
-//! What a client is told to start: this very program, with everything it would otherwise find in our surroundings.
+//! The command that a client starts: this program, with everything that it would otherwise find in our environment.
 //!
 //! Windows are opened from anywhere, with few variables: home and workspace are named where they are not what every process would find.
 //! A project's file is for everybody who works on it: it names no place of this machine where there is another way.
@@ -90,13 +90,13 @@ pub(super) fn entry(
     Ok(client.program(&command, &words))
 }
 
-/// Whether the entry of somebody's own file says which workspace.
+/// Whether the entry of someone's own file says which workspace.
 fn is_named(client: OtherClient, global: &Global) -> bool {
     let by_variable = std::env::var_os("TOOLCRIB_WORKSPACE").is_some_and(|path| !path.is_empty());
     !client.starts_in_the_project() || global.workspace.is_some() || by_variable
 }
 
-/// Whether whoever looks for `toolcrib` finds this very program.
+/// Whether a search for `toolcrib` in PATH finds this program.
 fn is_found_by_name(program: &Path) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let first = std::env::split_paths(&path)
@@ -135,14 +135,14 @@ fn program() -> Result<std::path::PathBuf, CliError> {
     let unknown = |why: String| {
         CliError::from(ToolError::new(
             ErrorCode::Internal,
-            format!("cannot tell where this program is: {why}"),
+            format!("cannot find the path of this program: {why}"),
         ))
     };
     let path = std::env::current_exe().map_err(|error| unknown(error.to_string()))?;
     // A program that was replaced while it runs has no path any more.
     if !path.is_file() {
         return Err(unknown(format!("`{}` is gone", path.display()))
-            .with_hint("it was replaced meanwhile; run it again"));
+            .with_hint("it was replaced in the meantime; run it again"));
     }
     Ok(path)
 }
@@ -179,7 +179,7 @@ fn address(named: Option<&str>, crib: &Crib) -> Result<String, CliError> {
         rest.filter(|rest| !rest.contains(|c: char| c.is_whitespace() || c.is_control()))
     else {
         return Err(CliError::usage(format!(
-            "`{}` is no address of a server: write http://… or https://…",
+            "`{}` is not the address of a server: write http://… or https://…",
             visible(&url)
         ))
         .with_hint("the client's name comes before --http"));
@@ -190,10 +190,8 @@ fn address(named: Option<&str>, crib: &Crib) -> Result<String, CliError> {
         .unwrap_or_default()
         .contains('@')
     {
-        return Err(
-            CliError::usage("a password does not belong into an address")
-                .with_hint("the token is taken from the variable TOOLCRIB_TOKEN"),
-        );
+        return Err(CliError::usage("a password does not belong in an address")
+            .with_hint("the token is taken from the variable TOOLCRIB_TOKEN"));
     }
     Ok(match rest.trim_end_matches('/').contains('/') {
         true => url,
@@ -201,7 +199,7 @@ fn address(named: Option<&str>, crib: &Crib) -> Result<String, CliError> {
     })
 }
 
-/// Settings in variables are not there when somebody else starts the program.
+/// Settings in variables are not there when someone else starts the program.
 fn say_variables(output: &Output) {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let lost: Vec<String> = names
@@ -209,7 +207,7 @@ fn say_variables(output: &Output) {
         .collect();
     if !lost.is_empty() {
         output.say(&format!(
-            "{} {} is set here and will not be for the client; `config.toml` of the home holds for both",
+            "{} {} is set here but not for the client; `toolcrib config set` changes the file that holds for both",
             output.bold("note:"),
             lost.join(", ")
         ));

@@ -1,6 +1,6 @@
 //! `toolcrib connect CLIENT --undo`: the entry goes, everything else in the file stays what it is now.
 //!
-//! A file that is still what was written goes back to what it was, byte for byte. An entry that somebody changed since is theirs as much as
+//! A file that is still what was written goes back to what it was, byte for byte. An entry that someone changed since is theirs as much as
 //! ours: then it is asked.
 
 use std::path::Path;
@@ -65,7 +65,7 @@ pub(super) fn undo(
     let diff = show(place, file.text(), text, output);
     if ours.is_none() && !args.yes {
         output.say(&format!(
-            "`{}` is not what `toolcrib connect` wrote: somebody changed it, or it was not written from this home",
+            "`{}` is not what `toolcrib connect` wrote: it was changed, or it was written from another home",
             args.name
         ));
         if !confirmed("take it out? [y/n] ", global, output)? {

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     let (all, problems) = connected(crib);
     for (client, why) in problems {
-        let fix = "mend the file: the program cannot read it either";
+        let fix = "fix the file: the program cannot read it either";
         findings.push(Finding::warning(client.word(), why, fix));
     }
     let mut tried = Vec::new();
@@ -110,7 +110,7 @@ fn again(one: &Connected) -> String {
     let word = one.client.word();
     let anew = |http: &str| {
         format!(
-            "`toolcrib connect {word}{project}{name}{http}` writes it anew, with `--undo` it goes"
+            "`toolcrib connect {word}{project}{name}{http}` writes it again; `--undo` removes it"
         )
     };
     match &one.server.way {
@@ -121,7 +121,7 @@ fn again(one: &Connected) -> String {
                 .any(|start| base.starts_with(start));
             match is_here {
                 true => format!("start it with `toolcrib serve`; {}", anew(" --http")),
-                // Only whoever runs it can start it.
+                // Only its operator can start it.
                 false => anew(&format!(" --http {}", visible(base))),
             }
         }

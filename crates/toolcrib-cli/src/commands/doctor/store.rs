@@ -14,7 +14,7 @@ const MAX_SHOWN: usize = 20;
 /// How often `--fix` looks again: setting a file aside may bring another one to light.
 const MAX_ROUNDS: usize = 5;
 
-/// What is in the store, and what is wrong with it and the other files of the home.
+/// The contents of the store, and problems of it and the other files of the home.
 pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     let problems = crib.home_problems();
     let bundles: Vec<BundleView> = crib
@@ -41,14 +41,17 @@ pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     for problem in &problems {
         findings.extend(wrong(problem, crib));
     }
-    // What stands in the way of the whole store is among those already.
+    // Problems of the whole store are among those already.
     let is_said = |problem: &HomeProblem| ["bundles", "bundles/.lock"].contains(&&*problem.file);
     if !problems
         .iter()
         .any(|problem| problem.is_damage() && is_said(problem))
     {
         for why in crib.store_warnings() {
-            let fix = "check owner and modes of the home; `toolcrib config show` says what the limits are";
+            let fix = format!(
+                "check owner and modes of {}; `toolcrib config show limits` prints the limits",
+                crib.home().display()
+            );
             findings.push(Finding::broken("store", visible(&why), fix));
         }
     }
@@ -57,7 +60,7 @@ pub(super) fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     behind(crib, findings);
 }
 
-/// What is in the store's directories and is not the store's. It harms nobody, but that a bundle with such a file is never reaped.
+/// Foreign entries in the store's directories. It harms no one, but that a bundle with such a file is never reaped.
 fn foreign(files: &[String]) -> Option<Finding> {
     let shown: Vec<String> = files
         .iter()
@@ -68,7 +71,7 @@ fn foreign(files: &[String]) -> Option<Finding> {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let message = format!("not Toolcrib's, and left alone: {}{more}", shown.join(", "));
+    let message = format!("not Toolcrib's, not touched: {}{more}", shown.join(", "));
     (!files.is_empty()).then(|| Finding::ok("files", message))
 }
 
@@ -104,10 +107,10 @@ fn in_the_bin(view: &BundleView, all: &[BundleView]) -> Option<Finding> {
 }
 
 fn minute(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%d %H:%M UTC").to_string()
+    crate::local_time::minute(time)
 }
 
-/// What is wrong with files of the home; the home itself and the secrets have checks of their own.
+/// Problems of files of the home; the home itself and the secrets have separate checks.
 fn wrong(problem: &HomeProblem, crib: &Crib) -> Option<Finding> {
     if problem.file.is_empty() {
         return None;
@@ -128,10 +131,13 @@ fn wrong(problem: &HomeProblem, crib: &Crib) -> Option<Finding> {
     );
     Some(match problem.is_damage() {
         true => {
-            let fix = "`toolcrib doctor --fix` moves what cannot be read to `damaged` of the home";
+            let fix = format!(
+                "`toolcrib doctor --fix` moves what cannot be read to {}",
+                crib.home().join("damaged").display()
+            );
             Finding::broken("files", message, fix)
         }
-        false => Finding::warning("files", message, "`toolcrib doctor --fix` puts it right"),
+        false => Finding::warning("files", message, "`toolcrib doctor --fix` fixes it"),
     })
 }
 
@@ -164,7 +170,7 @@ fn cannot_run(crib: &Crib, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Tools of the store whose name another tool has: nothing is wrong, but nobody is to be surprised.
+/// Tools of the store whose name another tool has: nothing is wrong, but no one is to be surprised.
 fn behind(crib: &Crib, findings: &mut Vec<Finding>) {
     let shadowed = crib.registry().shadowed();
     let stored: Vec<_> = shadowed
@@ -211,7 +217,10 @@ pub(super) fn fix(crib: &Crib, findings: &mut Vec<Finding>) {
                 Err(error) => Finding::broken(
                     "fixed",
                     format!("{file}: {reason}: {error}"),
-                    "check owner and modes of the home, and whether the disk is full",
+                    format!(
+                        "check owner and modes of {}, and whether the disk is full",
+                        crib.home().display()
+                    ),
                 ),
             });
             tried.push(problem);

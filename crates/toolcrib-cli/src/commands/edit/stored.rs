@@ -1,6 +1,6 @@
 //! `toolcrib edit` of a stored tool: its record as JSON, without what the store owns.
 //!
-//! It takes the place of the record that was opened and of no other: what somebody else changed meanwhile stays, and so does the text.
+//! It takes the place of the record that was opened and of no other: what someone else changed meanwhile stays, and so does the text.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::failure::CliError;
 use crate::output::Output;
 use crate::prompt::Terminal;
 
-/// What the store says about a record, and nobody else.
+/// What the store says about a record, and no one else.
 const OWNED: [&str; 6] = [
     "schemaVersion",
     "bundleID",
@@ -54,9 +54,9 @@ pub(super) fn edit(
         .flatten();
     let desk = Desk::new(editor, terminal)?;
     // The slug may be one that no file should be named after.
-    let copy = Copy::of(&task.before, "tool", FileKind::Json)?;
+    let copy = Copy::of(&task.before, &format!("tool{}", FileKind::Json.end()))?;
     let manifest = loop {
-        if let Err(error) = desk.run_editor(&copy.path) {
+        if let Err(error) = desk.run_editor(copy.path()) {
             copy.keep_if_changed(&task.before);
             return Err(error);
         }
@@ -68,7 +68,10 @@ pub(super) fn edit(
             Some(manifest) => break manifest,
             None if desk.edit_on() => {}
             None => {
-                let message = format!("what was saved does not check; `{}` stays", task.reference);
+                let message = format!(
+                    "the saved text has errors; `{}` was not changed",
+                    task.reference
+                );
                 return Err(kept(
                     copy,
                     ToolError::new(ErrorCode::InvalidArguments, message),
@@ -100,7 +103,7 @@ pub(super) fn edit(
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is edited, and what is to become of it.
+/// The edited text, and how it is saved.
 struct Task {
     reference: String,
     manifest: ToolManifest,
@@ -121,12 +124,12 @@ impl Task {
         let as_version = args.as_version.as_deref().map(Version::parse).transpose();
         let as_version = as_version.map_err(|error| {
             let version = args.as_version.as_deref().unwrap_or_default();
-            CliError::usage(format!("`{}` is no version: {error}", visible(version)))
+            CliError::usage(format!("`{}` is not a version: {error}", visible(version)))
                 .with_hint(stored::VERSION_HINT)
         })?;
         let manifest = stored::manifest(record)?;
         let bundle = crib.bundle(&record.key.bundle.to_string())?;
-        // Said before somebody has typed anything.
+        // Said before someone has typed anything.
         stored::refuse_closed(&BundleRow::from(&bundle))?;
         if let Some(version) = &as_version {
             let taken = stored::versions(record, crib);
@@ -153,7 +156,7 @@ impl Task {
         self.as_version.as_ref().unwrap_or(&self.manifest.version)
     }
 
-    /// What was saved, if it is in order; says what is not.
+    /// The saved record, if it is valid; reports its problems.
     fn read(&self, saved: &str, crib: &Crib, output: &Output) -> Option<ToolManifest> {
         let old = &self.manifest;
         let (slug, version) = (old.slug.as_str(), self.version());
@@ -192,7 +195,7 @@ impl Task {
 
     fn unchanged(&self, entry: &Arc<Entry>, crib: &Crib, output: &Output) -> Done {
         if let Some(version) = &self.as_version {
-            // Whoever goes on from here counts on the version.
+            // The next steps rely on the version.
             let message = format!("nothing was changed, so there is no `{version}`");
             let error = CliError::from(ToolError::new(ErrorCode::Conflict, message));
             let hint = "change something before you save; `toolcrib bundle add --version` keeps the same tool twice";

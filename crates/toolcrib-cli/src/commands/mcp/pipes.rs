@@ -3,8 +3,8 @@
 //! Clients give pipes, or pairs of sockets as Node does; both are read and written by the one thread there is, without handing bytes to
 //! another. Files and terminals cannot be waited for like that and go through threads of the runtime.
 //!
-//! Not to wait is a property of an open file, which others may share: a shell that gave stdout and stderr the same pipe, or whoever reads
-//! it after us. So pipes are opened again, and what we were given stays as it was.
+//! Not to wait is a property of an open file, which others may share: a shell that gave stdout and stderr the same pipe, or a process that
+//! reads it after us. So pipes are opened again, and what we were given stays as it was.
 //!
 //! The invariant: after [`take`], file descriptor 1 is stderr and 0 is empty, so that whatever prints to stdout by mistake, here or in a
 //! child, is read by a person and not by the client.
@@ -27,13 +27,13 @@ pub(super) type Input = Pin<Box<dyn AsyncRead>>;
 /// Where answers go.
 pub(super) type Answers = Pin<Box<dyn AsyncWrite>>;
 
-/// Sees when nobody reads answers any more, also while there are none to write.
+/// Sees when no one reads answers any more, also while there are none to write.
 pub(super) struct Reader(Option<(AsyncFd<OwnedFd>, Interest)>);
 
 impl Reader {
     /// Of a pipe or a pair of sockets; of other files nothing can be seen.
     fn of(answers: &OwnedFd) -> io::Result<Self> {
-        // What is waited for must say little else: a client that reads makes room, and nobody is to be woken for that.
+        // The awaited event must report little else: a client that reads makes room, and no one is to be woken for that.
         let interest = match kind(answers)? {
             Kind::Pipe => Interest::ERROR,
             Kind::Socket => Interest::READABLE,
@@ -50,7 +50,7 @@ impl Reader {
     /// Resolves when it is gone.
     pub(super) async fn gone(self) {
         if let Some((watched, interest)) = self.0 {
-            // Where that cannot be waited for, the next write tells.
+            // Where that cannot be waited for, the next write reports it.
             while let Ok(mut ready) = watched.ready(interest).await {
                 if is_hung_up(watched.get_ref()) {
                     return;
@@ -62,7 +62,7 @@ impl Reader {
     }
 }
 
-/// Whether nobody is at the other end. A socket of which one direction was shut down is not.
+/// Whether no one is at the other end. A socket of which one direction was shut down is not.
 fn is_hung_up(fd: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(fd, PollFlags::empty())];
     let polls = rustix::event::poll(&mut polled, Some(&Timespec::default()));
@@ -86,7 +86,7 @@ fn reader(fd: OwnedFd) -> io::Result<Input> {
     Ok(match kind(&fd)? {
         Kind::Pipe => {
             let opened = pipe::OpenOptions::new().open_receiver(again(&fd));
-            // Somebody else's pipe, or no /proc: then it has to be this one.
+            // Someone else's pipe, or no /proc: then it has to be this one.
             Box::pin(opened.or_else(|_| pipe::Receiver::from_owned_fd(fd))?)
         }
         Kind::Socket => Box::pin(socket(fd)?),

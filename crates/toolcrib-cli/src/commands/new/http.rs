@@ -10,7 +10,7 @@ use toolcrib::model::text;
 use toolcrib::source::FileKind;
 use toolcrib::{Crib, ErrorCode, ToolError, WireName, manifest};
 
-use super::{Place, next, place, write_and_pin};
+use super::{NewFile, next, place, write_and_pin};
 use crate::args::{Global, NewArgs};
 use crate::commands::outbound::Missing;
 use crate::commands::{Done, open, tool_file, word};
@@ -96,7 +96,7 @@ fn finish(
             }
             false => {
                 output.line(&format!("put {}", text::visible(&reference)));
-                report(import, &word(&reference), missing, &crib, output);
+                report(import, &word(&reference), missing, output);
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -111,7 +111,7 @@ fn finish(
         }
         false => {
             output.line(&format!("wrote {}", tool_file::shown(&place.path, &crib)));
-            report(import, &place.name, missing, &crib, output);
+            report(import, &place.name, missing, output);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -171,7 +171,7 @@ fn refused(reasons: Vec<(String, String)>) -> CliError {
     CliError::from(error).with_hint("docs/http-tools.md says what becomes what")
 }
 
-/// What is written works: a problem here is one of what was given, or ours.
+/// The written file works: a problem here is one of the input, or ours.
 fn checked(text: &str, name: &str) -> Result<(), CliError> {
     let reading = manifest::read(text.as_bytes(), name);
     let is_wrong = |problem: &&toolcrib::definition::Problem| problem.severity == Severity::Error;
@@ -213,6 +213,7 @@ fn fill(request: &Import, name: &WireName, description: &str) -> String {
         ("{{title}}", json!(curl::title(name.as_str()))),
         ("{{description}}", json!(description)),
         ("{{tags}}", json!(curl::tags(&request.method))),
+        ("{{requiresApproval}}", json!(!curl::reads(&request.method))),
         ("{{argSchema}}", curl::arg_schema(&request.arguments)),
         ("{{method}}", json!(request.method)),
         ("{{url}}", json!(request.url)),
@@ -238,7 +239,7 @@ fn fill(request: &Import, name: &WireName, description: &str) -> String {
     text + rest
 }
 
-/// JSON that stands two columns in.
+/// JSON that is two columns in.
 fn indented(value: &Value) -> String {
     match value {
         Value::Object(fields) if fields.contains_key("properties") => {
@@ -257,7 +258,7 @@ fn missing(import: &Import, crib: &Crib) -> Option<Missing> {
 }
 
 /// What was made, as a program reads it. A tool of a bundle has no file.
-fn document(import: &Import, place: Option<&Place>, missing: Option<Missing>) -> Value {
+fn document(import: &Import, place: Option<&NewFile>, missing: Option<Missing>) -> Value {
     let left_out = import.left_out.iter();
     let left_out: Vec<Value> = left_out
         .map(|(what, why)| json!({"what": what, "why": why}))
@@ -288,7 +289,7 @@ fn document(import: &Import, place: Option<&Place>, missing: Option<Missing>) ->
     document
 }
 
-fn report(import: &Import, name: &str, missing: Option<Missing>, crib: &Crib, output: &Output) {
+fn report(import: &Import, name: &str, missing: Option<Missing>, output: &Output) {
     output.say(&format!("  {} {}", import.method, import.url));
     let mut rows: Vec<(&str, String)> = Vec::new();
     for argument in &import.arguments {
@@ -311,10 +312,10 @@ fn report(import: &Import, name: &str, missing: Option<Missing>, crib: &Crib, ou
         output.say(&format!("  {}  {words}", output.dim(&format!("{kind:8}"))));
     }
     if let Some(missing) = missing {
-        let file = tool_file::shown(&crib.home().join("config.toml"), crib);
-        let place = missing.place(&file);
-        output.say(&format!("the host is not allowed yet; {place}"));
-        output.say(&format!("  {}", missing.line()));
+        output.say(&format!(
+            "the host is not allowed yet; {}",
+            missing.in_words()
+        ));
     }
     let mut commands: Vec<(String, &str)> = Vec::new();
     for secret in &import.secrets {

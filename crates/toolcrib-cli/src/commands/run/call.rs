@@ -1,4 +1,4 @@
-//! A call while it runs: in this process or in a server. What is shown of it is the same.
+//! A call while it runs: in this process or in a server. Both are shown alike.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -136,7 +136,7 @@ impl Following {
                 Next::Followed(Some(Followed::Outcome(outcome))) => return Ok(*outcome),
                 Next::Followed(Some(Followed::Event(event))) => {
                     self.hear(&event);
-                    // Nobody may look at events.
+                    // No one may look at events.
                     let _ = self.events.send(Arc::new(*event));
                 }
                 Next::Followed(None) => {
@@ -161,7 +161,7 @@ impl Following {
         }
     }
 
-    /// Asks the server to cancel. What is over meanwhile has its outcome on the way.
+    /// Asks the server to cancel. The outcome of a call that ended in the meantime is on its way.
     async fn cancel(&mut self) -> Result<(), ClientError> {
         let Some(id) = self.stream.id() else {
             return Err(ClientError::Lost {

@@ -17,8 +17,8 @@ use crate::failure::print_error;
 use crate::output::Output;
 use crate::prompt::short;
 
-/// What is known about a call beside its outcome.
-pub(super) struct Known {
+/// Facts about a call beside its outcome.
+pub(super) struct CallSetting {
     /// Whether the tool is one of the store.
     pub(super) is_stored: bool,
     /// How long a denial is remembered; `None` where only a server knows.
@@ -26,7 +26,12 @@ pub(super) struct Known {
 }
 
 /// What to do about a call that failed, where the call itself says more than its code.
-fn hint(args: &RunArgs, outcome: &Outcome, error: &ToolError, known: &Known) -> Option<String> {
+fn hint(
+    args: &RunArgs,
+    outcome: &Outcome,
+    error: &ToolError,
+    known: &CallSetting,
+) -> Option<String> {
     // As it was typed: the name for models may be that of another version.
     let tool = match known.is_stored {
         true => word(&args.tool),
@@ -69,7 +74,7 @@ pub(super) fn print_outcome(
     args: &RunArgs,
     outcome: &Outcome,
     shown: Shown,
-    known: &Known,
+    known: &CallSetting,
     output: &Output,
 ) {
     if let Some(shape) = args
@@ -93,6 +98,7 @@ pub(super) fn print_outcome(
                     if program.exit_code != 0 {
                         output.say(&output.dim(&format!("exit code {}", program.exit_code)));
                     }
+                    say_note(result.value.as_object(), output);
                 }
                 None if shown == Shown::Everything => {}
                 None => print_result(result, output),
@@ -103,6 +109,7 @@ pub(super) fn print_outcome(
                 }
                 let hint = hint(args, outcome, error, known);
                 print_error(output, error, hint.as_deref());
+                say_note(error.details(), output);
             }
         }
     }
@@ -146,13 +153,17 @@ fn notes(outcome: &Outcome, in_document: bool) -> Vec<String> {
     if outcome.truncated {
         notes.push("the output was cut to its limit".to_owned());
     }
+    if !in_document {
+        let warnings = outcome.warnings.iter();
+        notes.extend(warnings.map(|warning| text::shorten(&text::visible_line(warning), 500)));
+    }
     notes.extend(outcome.held.iter().map(held_note));
     let planted = outcome.sandbox.iter().flat_map(|used| &used.planted);
     notes.extend(planted.map(|path| planted_note(path)));
     notes
 }
 
-/// What is to be known about a server's answer, of which only the content is shown.
+/// Facts about a server's answer, of which only the content is shown.
 fn note_on_answer(fields: &JsonObject) -> Option<&str> {
     let is_answer = ["status", "headers", "body", "contentType"]
         .iter()
@@ -184,6 +195,14 @@ impl<'a> Program<'a> {
         if shown == Shown::Nothing {
             output.error_text(self.stderr);
         }
+    }
+}
+
+/// Says why a program failed, where the sandbox knows.
+fn say_note(fields: Option<&JsonObject>, output: &Output) {
+    let note = fields.and_then(|fields| fields.get("note")?.as_str());
+    if let Some(note) = note {
+        output.say(&format!("{} {}", output.bold("note:"), text::visible(note)));
     }
 }
 

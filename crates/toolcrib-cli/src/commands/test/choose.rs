@@ -21,7 +21,7 @@ pub(super) struct Chosen<'f> {
     pub(super) tools: Vec<ChosenTool<'f>>,
     /// Files that cannot be loaded, when all are meant.
     pub(super) broken: Vec<&'f ToolFile>,
-    /// What is worth saying: tools without tests.
+    /// Notes: tools without tests.
     pub(super) notes: Vec<String>,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn choose<'f>(
                 Some(FileDefinition::Command(definition)) => {
                     chosen.add(Origin::of(file), Some(file), definition, None);
                 }
-                // They have no tests, and nobody asked for them.
+                // They have no tests, and no one asked for them.
                 Some(FileDefinition::Http(_)) => {}
                 None => chosen.broken.push(file),
             }
@@ -144,7 +144,7 @@ pub(super) fn choose<'f>(
     Ok(chosen)
 }
 
-/// The tools of the store that have tests and are on. Nobody asked for the others.
+/// The tools of the store that have tests and are on. No one asked for the others.
 fn add_stored(crib: &Crib, chosen: &mut Chosen<'_>) {
     for entry in crib.registry().all_entries() {
         if entry.is_off() {
@@ -275,7 +275,7 @@ fn without_file(
 ) -> Result<(), CliError> {
     match found {
         Ok(_) if test.is_none() => {
-            let note = format!("`{tool}` is built in: it has no tests of its own here");
+            let note = format!("`{tool}` is built in: it has no tests here");
             chosen.notes.push(note);
             Ok(())
         }

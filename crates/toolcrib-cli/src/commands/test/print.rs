@@ -14,7 +14,7 @@ use crate::commands::tool_file::problem_json;
 use crate::output::Output;
 use crate::wrap;
 
-/// More of an output helps nobody.
+/// More of an output helps no one.
 const MAX_LINES: usize = 30;
 
 /// One line for what passed; for what failed, everything that is needed to find out why.
@@ -23,7 +23,7 @@ pub(super) fn report(report: &TestReport, trial: &Trial, origin: &Origin<'_>, ou
     let took = in_words(report.duration);
     let place = match origin {
         Origin::File(_, shown) => format!("{shown}:{}", report.at.0),
-        // Nobody sees the lines of a record.
+        // No one sees the lines of a record.
         Origin::Store(reference) => reference.clone(),
     };
     if output.plain() {
@@ -91,7 +91,7 @@ fn print_mismatch(mismatch: &Mismatch, output: &Output) {
     let field = mismatch.field;
     boxed(&format!("{field}: {}", mismatch.message), "      ", output);
     match (&mismatch.diff, field) {
-        (Some(diff), _) => boxed(diff.trim_end(), "        | ", output),
+        (Some(_), _) => print_diff(mismatch, "        | ", output),
         (None, "output-matches") => {
             let pattern = mismatch.expected.as_str().unwrap_or_default();
             boxed(pattern, "        pattern: ", output);
@@ -101,6 +101,13 @@ fn print_mismatch(mismatch: &Mismatch, output: &Output) {
             boxed(path, "        file: ", output);
         }
         (None, _) => {}
+    }
+}
+
+/// How a text differs from what was expected, line by line, if that is known.
+pub(in crate::commands) fn print_diff(mismatch: &Mismatch, margin: &str, output: &Output) {
+    if let Some(diff) = &mismatch.diff {
+        boxed(diff.trim_end(), margin, output);
     }
 }
 

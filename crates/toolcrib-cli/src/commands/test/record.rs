@@ -36,7 +36,7 @@ struct Change<'f> {
 }
 
 impl Recording<'_> {
-    /// Runs the tests that are to be recorded twice each: what differs between the runs is no expectation.
+    /// Runs the tests that are to be recorded twice each: what differs between the runs is not an expectation.
     pub(super) async fn record(&self, chosen: &Chosen<'_>, cancel: &CancellationToken) -> Done {
         let (mut changes, mut failed) = (Vec::new(), Vec::new());
         for tool in &chosen.tools {
@@ -158,7 +158,7 @@ impl Recording<'_> {
         } else {
             self.output.say(&match recorded.len() {
                 0 => {
-                    "nothing to record: every test says what it expects; name one to record it anew"
+                    "nothing to record: every test has its expected result; name one to record it again"
                         .to_owned()
                 }
                 1 => "recorded 1 test".to_owned(),

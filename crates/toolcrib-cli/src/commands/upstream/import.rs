@@ -21,7 +21,7 @@ use crate::clients_of_others::{
 };
 use crate::failure::CliError;
 use crate::output::Output;
-use translate::{Kept, Translated, translate};
+use translate::{StoredSecret, Translated, translate};
 
 /// A server that was left out.
 struct Skipped {
@@ -30,11 +30,11 @@ struct Skipped {
     why: String,
 }
 
-/// What is to be added.
+/// The servers to add.
 struct Wanted {
     candidate: UpstreamCandidate,
     from: PathBuf,
-    kept: Vec<Kept>,
+    kept: Vec<StoredSecret>,
 }
 
 pub(super) fn import(
@@ -155,15 +155,18 @@ fn sources(
     let (path, format, keys) = match OtherClient::named(from) {
         Some(client) => {
             let path = user(client).ok_or_else(|| {
-                CliError::usage("nobody says where your home directory is").with_hint("set HOME")
+                CliError::usage("cannot find the file of that client: name the file instead")
             })?;
             (path, client.format(), vec![client.key()])
+        }
+        None if from.ends_with(".yaml") || from.ends_with(".yml") => {
+            (PathBuf::from(from), Format::Yaml, vec!["extensions"])
         }
         None if from.ends_with(".toml") => (PathBuf::from(from), Format::Toml, vec!["mcp_servers"]),
         None => (
             PathBuf::from(from),
             Format::Json,
-            vec!["mcpServers", "servers"],
+            vec!["mcpServers", "servers", "context_servers", "mcp"],
         ),
     };
     if path.symlink_metadata().is_err() {
@@ -171,9 +174,10 @@ fn sources(
             "there is no file `{}`",
             visible(&path.display().to_string())
         );
-        return Err(CliError::from(ToolError::new(ErrorCode::FileNotFound, message)).with_hint(
-            "name a file, or claude-desktop, claude-code, cursor, vscode, lm-studio, codex or gemini",
-        ));
+        return Err(
+            CliError::from(ToolError::new(ErrorCode::FileNotFound, message))
+                .with_hint("name a file, or a client that `toolcrib connect` lists"),
+        );
     }
     let found = servers(&path, format, &keys).map_err(|why| {
         CliError::from(ToolError::new(ErrorCode::StorageError, why))

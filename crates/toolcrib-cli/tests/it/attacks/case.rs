@@ -21,7 +21,7 @@ pub(super) struct Case {
     pub(super) code: String,
     pub(super) expect: String,
     pub(super) must_hold_at: Vec<String>,
-    /// Bash on the host, afterwards, as whoever ran the sandbox.
+    /// Bash on the host, afterwards, as the user who ran the sandbox.
     pub(super) host_check: Option<String>,
     /// Bash on the host, before; a line `NAME=value` that it prints makes a token `@NAME@`.
     pub(super) setup: Option<String>,
@@ -93,10 +93,10 @@ impl Case {
     }
 }
 
-/// Who runs the sandbox.
+/// The user who runs the sandbox.
 #[derive(Clone)]
 pub(super) struct Attacker {
-    /// Set where we have to become somebody else.
+    /// Set where we have to become someone else.
     pub(super) uid: Option<u32>,
     pub(super) toolcrib: PathBuf,
     pub(super) _copy: Option<Arc<TempDir>>,

@@ -1,6 +1,6 @@
 //! Attacks on `toolcrib sandbox`, from inside: `cases/sandbox-attacks.jsonl` (as handed down) and `cases/more-attacks.jsonl`.
 //!
-//! Every case runs at every level of its `must_hold_at`, as root and as an ordinary user, in a scene of its own: a git
+//! Every case runs at every level of its `must_hold_at`, as root and as an ordinary user, in its own scene: a git
 //! workspace, a directory outside with a secret, sockets that listen, a process to kill. `PWNED` in what it prints, in what
 //! its `host_check` prints afterwards, or anything that reached a socket of the host, is a failure. So is an attack that
 //! did not run to its end, or not to the end it says it meets: an attack that cannot fail proves nothing.
@@ -33,7 +33,7 @@ const MORE: &str = include_str!("../../cases/more-attacks.jsonl");
 /// Not `/tmp`: a run's own `/tmp` would hide the scene, and nothing but that would be tested.
 const PLACE: &str = "/var/tmp";
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Who an ordinary user is when the tests run as root.
+/// The ordinary user when the tests run as root.
 const NOBODY: u32 = 65534;
 /// What an attack prints when it came to its end.
 const ENDED: &str = "<attack ended>";
@@ -44,7 +44,7 @@ const HANGS: Duration = Duration::from_secs(20);
 enum Absent {
     /// They cannot be made.
     Refused,
-    /// What is made there is held: an attack may make it, and the host must not run it.
+    /// Files made there are held: an attack may make it, and the host must not run it.
     Held,
 }
 
@@ -246,7 +246,7 @@ fn wait(runner: &mut Child) -> Result<Option<i32>, String> {
     Err("the runner hangs".to_owned())
 }
 
-/// Runs all cases, two at a time, and tells all that went wrong at once.
+/// Runs all cases, two at a time, and reports all failures at once.
 fn every_attack_fails(cases: &str, attacker: &Attacker, absent: Absent) {
     // For one's own hunt: ONLY_ATTACKS=name-,net-1 runs these and shows what they print.
     let wanted = std::env::var("ONLY_ATTACKS");
@@ -354,7 +354,7 @@ fn nothing_that_an_attack_plants_outlives_it_where_names_are_held_as_an_ordinary
     as_an_ordinary_user(MORE, Absent::Held);
 }
 
-/// Nothing an attack aims at is missing: otherwise it fails for a reason that is no wall.
+/// Nothing an attack aims at is missing: otherwise it would fail for another reason than the sandbox.
 #[test]
 fn the_scene_holds_what_the_attacks_are_after() {
     let scene = Scene::new(&Attacker::ourselves());

@@ -141,7 +141,7 @@ impl Scene {
         text
     }
 
-    /// Bash on the host, as whoever runs the sandbox.
+    /// Bash on the host, as the user who runs the sandbox.
     pub(super) fn host(&self, script: &str) -> Command {
         let mut command = self.attacker.command("bash");
         command

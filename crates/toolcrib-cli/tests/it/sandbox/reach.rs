@@ -278,5 +278,6 @@ fn an_address_of_this_machine_needs_the_setting_besides() {
     let test = Test::new();
     let get = format!("curl -sS -m 5 http://{host}/");
     let ran = test.run(&bash(&["--host", &host], &get)).exits(0);
-    assert!(ran.stdout.contains("`allowedHosts`"), "{ran:?}");
+    let remedy = format!("`toolcrib config set --add allowedHosts {host}`");
+    assert!(ran.stdout.contains(&remedy), "{ran:?}");
 }

@@ -23,7 +23,7 @@ fn with_input(test: &Test, words: &[&str], input: Vec<u8>) -> Output {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // A command that does not read is no reason to fail.
+    // A command that does not read is not a failure.
     let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();

@@ -1,4 +1,4 @@
-//! What is left in the workspace.
+//! Files that are left in the workspace.
 
 use std::process::{Child, Command};
 

@@ -1,4 +1,4 @@
-//! Secrets in HTTP tools: sent where they belong, and told to nobody else.
+//! Secrets in HTTP tools: sent where they belong, and told to no one else.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn echo() -> ScriptedServer {
 fn tool(name: &str, url: &str, method: &str) -> Value {
     json!({
         "slug": name, "version": "v1", "displayName": name, "description": "Sends a secret",
-        "type": "http", "isEnabled": true, "tags": ["read"],
+        "type": "http", "isEnabled": true, "tags": ["write"],
         "argSchema": {
             "type": "object",
             "properties": {"city": {"type": "string", "description": "Where"}},
@@ -84,7 +84,7 @@ fn an_upstream_that_says_everything_back_tells_nothing() {
     test.run_with_input(&["secret", "set", "KEY"], KEY).exits(0);
     for tool in &tools {
         let name = tool["slug"].as_str().unwrap();
-        // Those that find nobody try again and again.
+        // Those that find no one try again and again.
         let waits = ["slow", "nobody", "nowhere"].contains(&name);
         let modes = [&["--json"][..], &[], &["--stream", "--json"]];
         for flags in &modes[..if waits { 1 } else { 3 }] {

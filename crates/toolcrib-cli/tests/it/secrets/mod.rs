@@ -98,7 +98,7 @@ fn a_name_that_is_none_is_not_removed_and_near_ones_are_named() {
     assert!(!ran.stderr.contains("secret set"), "{ran:?}");
     test.run(&["secret", "rm", "QQQQ"])
         .exits(3)
-        .says("`toolcrib secret list` shows those there are");
+        .says("`toolcrib secret list` lists them");
 }
 
 #[test]

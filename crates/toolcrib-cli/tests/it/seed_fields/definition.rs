@@ -99,8 +99,9 @@ fields! {
     "default-parameters.*" an_alias_presets_arguments {
         let test = alias("default-parameters: {PARAM1: value1, PARAM2: 'value {WHO}'}\n");
         assert_eq!(value(&test, &["WHO=ada"])["output"], "value1 value ada");
+        assert_eq!(value(&test, &["PARAM1=mine", "WHO=ada"])["output"], "mine value ada");
         let published = &published(&test)["inputSchema"]["properties"];
-        assert!(published.get("PARAM1").is_none() && published.get("WHO").is_some(), "{published}");
+        assert!(published["PARAM1"]["default"] == "value1" && published.get("WHO").is_some(), "{published}");
     }
     "changelog[].version" the_versions_are_shown {
         let shown = tool("bash: echo\nchangelog: [{version: 1.1.0, changes: More}, {version: 1.0.0, changes: First}]\n").run(&["show", "t"]).stdout;

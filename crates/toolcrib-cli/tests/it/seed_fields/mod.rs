@@ -1,4 +1,4 @@
-//! Every field of S0's schema block (`tests/seeds/s0/schema.yaml`) has a test of its own, in which it takes effect: with the field the
+//! Every field of S0's schema block (`tests/seeds/s0/schema.yaml`) has its own test, in which it takes effect: with the field the
 //! tool does something that it does not do without. The tests are the entries of the tables below; the last test makes sure that
 //! no field of the block is missing.
 

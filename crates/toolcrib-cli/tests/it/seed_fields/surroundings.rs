@@ -1,4 +1,4 @@
-//! What is around a command: variables, directories, walls, bounds, terminals.
+//! The surroundings of a command: variables, directories, walls, bounds, terminals.
 
 use std::path::Path;
 use std::time::Instant;
@@ -98,7 +98,7 @@ fields! {
             let outcome = value(&tool(&yaml), &[]);
             outcome.get("cleanup").map(|left| left.to_string())
         };
-        // What stays is told, with the place.
+        // A leftover is reported, with its place.
         assert_eq!(kept(true), None);
         assert!(kept(false).is_some());
     }

@@ -12,7 +12,7 @@ use crate::shell::{Directory, Script, SimpleCommand, Word, read};
 
 /// A pattern on the words of a command.
 ///
-/// On the wire a list of words: `*` is any one word that is no option and names nothing outside the workspace, `**` at the
+/// On the wire a list of words: `*` is any one word that is not an option and names nothing outside the workspace, `**` at the
 /// end any further words, whatever they are. Every other word stands for itself; one that starts with `*` or a backslash is
 /// written with a backslash before it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,13 +26,13 @@ pub struct Argv {
 pub enum ArgvWord {
     /// This word.
     Literal(String),
-    /// Any one word that is no option and names nothing outside the workspace.
+    /// Any one word that is not an option and names nothing outside the workspace.
     One,
     /// Any further words.
     Rest,
 }
 
-/// Why a list of words is no pattern.
+/// Why a list of words is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a pattern of a command: {0}")]
 pub struct ArgvError(&'static str);
@@ -71,7 +71,7 @@ impl Argv {
         }
         let rest_inside = words[..words.len() - 1].contains(&ArgvWord::Rest);
         if rest_inside {
-            return Err(ArgvError("`**` stands at the end only"));
+            return Err(ArgvError("`**` is allowed only at the end"));
         }
         Ok(Argv { words })
     }

@@ -1,6 +1,6 @@
-//! Whether a shape that somebody wrote is one for a tool: [`fit`].
+//! Whether a shape that someone wrote is one for a tool: [`fit`].
 //!
-//! What is offered along with a question fits by itself; a shape that is written by hand may name parameters that the tool does not
+//! A shape that is offered along with a question always fits; a shape that is written by hand may name parameters that the tool does not
 //! have, or leave out ones that every call has, and would cover nothing while it looks as if it did.
 
 use super::offer::is_delete;

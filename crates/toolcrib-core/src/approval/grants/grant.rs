@@ -37,7 +37,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// How long a grant lasts when nobody says.
+    /// How long a grant lasts when no one says.
     pub fn default_duration(self) -> Duration {
         const HOUR: u64 = 3600;
         Duration::from_secs(match self {
@@ -56,16 +56,16 @@ pub struct GrantRequest {
     pub shape: Shape,
     /// How far.
     pub scope: Scope,
-    /// How long, in milliseconds; the scope's own duration when nobody says, a year at most.
+    /// How long, in milliseconds; the scope's own duration when no one says, a year at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_ms: Option<u64>,
-    /// How many calls; any number when nobody says.
+    /// How many calls; any number when no one says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_uses: Option<u64>,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The session it lasts as long as, if not that of whoever calls. Never part of an answer: a question is of one session.
+    /// The session it lasts as long as, if not the caller's. Never part of an answer: a question is of one session.
     #[serde(skip)]
     pub session: Option<String>,
 }
@@ -103,7 +103,7 @@ impl GrantRequest {
     }
 }
 
-/// Calls of one tool that nobody is asked about.
+/// Calls of one tool that no one is asked about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Grant {
@@ -127,7 +127,7 @@ pub struct Grant {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub call: Option<CallId>,
-    /// Who may call.
+    /// The callers that may call.
     #[schemars(with = "String")]
     pub caller: Caller,
     /// The files of the workspace that its calls run. It covers no call that runs another one, or one that changed.
@@ -136,7 +136,7 @@ pub struct Grant {
     /// When it ends.
     #[schemars(with = "String")]
     pub expires_at: Timestamp,
-    /// When it ends by a clock that nobody sets, where that is within a day; it does not outlive the boot then.
+    /// When it ends by a clock that no one sets, where that is within a day; it does not outlive the boot then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends: Option<Moment>,
     /// How many calls it covers.
@@ -168,7 +168,7 @@ pub struct Subject<'a> {
     pub tool_digest: &'a str,
     /// The arguments as they would run.
     pub args: &'a JsonObject,
-    /// Who calls.
+    /// The caller.
     pub caller: &'a Caller,
     /// The workspace.
     pub workspace: Option<&'a Path>,
@@ -180,7 +180,7 @@ pub struct Subject<'a> {
     pub bound: &'a [BoundFile],
 }
 
-/// A directory as text: another text for every other directory, also where a name is no UTF-8.
+/// A directory as text: another text for every other directory, also where a name is not UTF-8.
 pub fn place(path: &Path) -> String {
     path.to_str()
         .map_or_else(|| format!("{path:?}"), str::to_owned)

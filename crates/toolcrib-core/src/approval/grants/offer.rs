@@ -117,7 +117,7 @@ fn exactly(subject: &Subject<'_>) -> Result<Shape, &'static str> {
 fn command(text: &str) -> Result<Pattern, &'static str> {
     let script = read(text);
     if !script.doubts.is_empty() {
-        return Err("it cannot be told from the command what it would run");
+        return Err("the command does not show what it would run");
     }
     let words = simple_words(text, &script).ok_or(
         "the command is more than one plain command: only fixed words can be granted, without pipes, redirections, assignments and commands that run others",
@@ -162,7 +162,7 @@ fn wider_command(exact: &Shape) -> Option<Offer> {
     });
     Some(Offer {
         words: format!(
-            "`{}`: this command with any one word in place of the last that is no option and stays in the workspace",
+            "`{}`: this command, where its last word may be any word that is not an option and stays in the workspace",
             wider.in_words()
         ),
         shape,
@@ -281,8 +281,12 @@ fn wider_url(subject: &Subject<'_>, exact: &Shape) -> Option<Offer> {
 /// Whether a parameter is free text, which differs from call to call: a string without role and without a list of values.
 fn is_content(spec: &ToolSpec, name: &str) -> bool {
     let schema = &spec.input_schema.as_value()["properties"][name];
+    // Texts in objects, as the edits of a file, are content too; of a tool that runs something they may be anything.
+    let holds_texts = schema["type"] == "array"
+        && schema["items"]["type"] == "object"
+        && !spec.effects.contains(Effects::RUN);
     role(spec, name).is_none()
-        && schema["type"] == "string"
+        && (schema["type"] == "string" || holds_texts)
         && schema.get("enum").is_none()
         && schema.get("const").is_none()
 }

@@ -13,7 +13,7 @@ use crate::target::Target;
 #[serde(try_from = "String", into = "String")]
 pub struct Origin(Target);
 
-/// Why a text is no origin.
+/// Why a text is not an origin.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an origin: {0}")]
 pub struct OriginError(String);

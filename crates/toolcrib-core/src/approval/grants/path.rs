@@ -16,18 +16,18 @@ use serde::{Deserialize, Serialize};
 pub struct PathPattern {
     /// Without slashes around it; empty for the workspace itself.
     path: String,
-    reach: Reach,
+    reach: PatternDepth,
 }
 
 /// How far a pattern reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reach {
+enum PatternDepth {
     Itself,
     In,
     Below,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a pattern of paths: {0}")]
 pub struct PathPatternError(&'static str);
@@ -40,14 +40,14 @@ impl PathPattern {
         let readable = !matches!(last(&path), "*" | "**");
         (readable && !is_protected(&path)).then_some(PathPattern {
             path,
-            reach: Reach::Itself,
+            reach: PatternDepth::Itself,
         })
     }
 
-    /// What is in the directory of this path, and what is below it.
+    /// Everything in the directory of this path and below it.
     pub(super) fn around(&self) -> [PathPattern; 2] {
         let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-        [Reach::In, Reach::Below].map(|reach| PathPattern {
+        [PatternDepth::In, PatternDepth::Below].map(|reach| PathPattern {
             path: parent.to_owned(),
             reach,
         })
@@ -55,7 +55,7 @@ impl PathPattern {
 
     /// The directory that the wildcard is in, if there is one.
     pub(super) fn directory(&self) -> Option<&str> {
-        (self.reach != Reach::Itself).then_some(&self.path)
+        (self.reach != PatternDepth::Itself).then_some(&self.path)
     }
 
     /// Whether the pattern covers a path argument. `root` is where the workspace is.
@@ -72,7 +72,7 @@ impl PathPattern {
         if is_protected(path) {
             return false;
         }
-        if self.reach == Reach::Itself {
+        if self.reach == PatternDepth::Itself {
             return path == self.path;
         }
         let below = match self.path.as_str() {
@@ -84,12 +84,12 @@ impl PathPattern {
         below.is_some_and(|below| {
             let mut names = below.split('/');
             let all_shown = names.clone().all(|name| !name.starts_with('.'));
-            all_shown && (self.reach == Reach::Below || names.nth(1).is_none())
+            all_shown && (self.reach == PatternDepth::Below || names.nth(1).is_none())
         })
     }
 }
 
-/// A path relative to the workspace in one spelling; `None` for what leads out of it, is the workspace itself, or is no path.
+/// A path relative to the workspace in one spelling; `None` for what leads out of it, is the workspace itself, or is not a path.
 fn normal(text: &str, root: Option<&Path>) -> Option<String> {
     if text.contains('\0') || text.ends_with('/') {
         return None;
@@ -134,14 +134,14 @@ impl TryFrom<String> for PathPattern {
 
     fn try_from(text: String) -> Result<Self, PathPatternError> {
         let (path, reach) = match text.rsplit_once('/') {
-            Some((path, "*")) => (path, Reach::In),
-            Some((path, "**")) => (path, Reach::Below),
-            Some(_) => (text.as_str(), Reach::Itself),
-            None if text == "*" => ("", Reach::In),
-            None if text == "**" => ("", Reach::Below),
-            None => (text.as_str(), Reach::Itself),
+            Some((path, "*")) => (path, PatternDepth::In),
+            Some((path, "**")) => (path, PatternDepth::Below),
+            Some(_) => (text.as_str(), PatternDepth::Itself),
+            None if text == "*" => ("", PatternDepth::In),
+            None if text == "**" => ("", PatternDepth::Below),
+            None => (text.as_str(), PatternDepth::Itself),
         };
-        let is_root = path.is_empty() && reach != Reach::Itself;
+        let is_root = path.is_empty() && reach != PatternDepth::Itself;
         let normal = normal(path, None);
         if !is_root && normal.as_deref() != Some(path) {
             return Err(PathPatternError(
@@ -165,9 +165,9 @@ impl fmt::Display for PathPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.path.is_empty() { "" } else { "/" };
         match self.reach {
-            Reach::Itself => f.write_str(&self.path),
-            Reach::In => write!(f, "{}{slash}*", self.path),
-            Reach::Below => write!(f, "{}{slash}**", self.path),
+            PatternDepth::Itself => f.write_str(&self.path),
+            PatternDepth::In => write!(f, "{}{slash}*", self.path),
+            PatternDepth::Below => write!(f, "{}{slash}**", self.path),
         }
     }
 }

@@ -44,7 +44,7 @@ pub enum Pattern {
 pub struct ShapeError {
     /// The parameter.
     pub parameter: String,
-    /// What is wrong.
+    /// The problem.
     pub why: &'static str,
 }
 
@@ -87,14 +87,14 @@ impl Shape {
             let why = match (role, pattern) {
                 (Some(Role::Shell), Pattern::Argv(_)) => continue,
                 (Some(Role::Shell), _) => "shell text is covered by a pattern of its words, `argv`",
-                (_, Pattern::Argv(_)) => "it is no shell text",
+                (_, Pattern::Argv(_)) => "it is not shell text",
                 (Some(Role::ReadPath | Role::WritePath), Pattern::Path(_)) => continue,
                 (Some(Role::ReadPath | Role::WritePath), _) => {
                     "a path is covered by a pattern of paths, `path`"
                 }
-                (_, Pattern::Path(_)) => "it is no path",
+                (_, Pattern::Path(_)) => "it is not a path",
                 (Some(Role::Url), Pattern::Origin(_)) => continue,
-                (_, Pattern::Origin(_)) => "it is no URL",
+                (_, Pattern::Origin(_)) => "it is not a URL",
                 (Some(Role::Directory | Role::Code { .. } | Role::Url), Pattern::Exact(_)) => {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! [`GrantStore`]: where grants are kept, and what nobody can grant.
+//! [`GrantStore`]: where grants are kept, and what no one can grant.
 
 use super::grant::{Grant, GrantRequest, Scope, Subject};
 use super::offer::no_grant;
@@ -62,7 +62,7 @@ impl From<GrantRefusal> for ToolError {
     }
 }
 
-/// Refuses what nobody can grant.
+/// Refuses what no one can grant.
 pub fn check(request: &GrantRequest, subject: &Subject<'_>) -> Result<(), GrantRefusal> {
     if let Some(why) = no_grant(subject) {
         return Err(GrantRefusal::EveryTime {

@@ -1,7 +1,7 @@
 //! Which tool has a name, what a change does, and tools that are made at first use.
 
 mod availability;
-mod made;
+mod lazy_tool;
 mod paths;
 mod ranks;
 mod versions;

@@ -1,4 +1,4 @@
-//! Every way to a call sees the made tool: all that a tool made from the start is told, allowed and refused, one made at first use is too.
+//! Every way to a call sees the made tool: a tool made at first use is announced, allowed and refused exactly like one made from the start.
 
 use std::sync::Mutex;
 
@@ -236,7 +236,7 @@ async fn a_nested_call_is_judged_by_the_made_tool() {
 
 #[tokio::test]
 async fn an_answer_is_checked_by_the_made_tool() {
-    // Somebody else's process asked.
+    // Someone else's process asked.
     let asking = Scene::new(false);
     asking.person.then(Ok(ApprovalResponse::deny("Ada", "no")));
     asking.registry.execute(call("ls")).await;

@@ -79,7 +79,7 @@ fn entry(registry: &Registry, draft: &Draft, ids: &[ToolId], number: usize) -> A
     }
 }
 
-/// Everything somebody can see of a snapshot.
+/// Everything someone can see of a snapshot.
 fn seen(snapshot: &Snapshot, ids: &[ToolId]) -> BTreeMap<String, Option<u64>> {
     let number = |entry: Option<&Arc<Entry>>| entry.map(|entry| entry.number());
     let mut seen = BTreeMap::new();
@@ -108,7 +108,7 @@ fn seen(snapshot: &Snapshot, ids: &[ToolId]) -> BTreeMap<String, Option<u64>> {
     seen
 }
 
-/// Who has names, as the rule says: by rank, each tool all of its names or none.
+/// The owners of names by the rule: by rank, each tool all of its names or none.
 fn named_by_rule(entries: &[Arc<Entry>]) -> BTreeSet<u64> {
     let mut ranked: Vec<&Arc<Entry>> = entries.iter().collect();
     ranked.sort_by(|a, b| a.rank(b));

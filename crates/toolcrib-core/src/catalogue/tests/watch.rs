@@ -1,17 +1,17 @@
-//! Who watches is told everything, once and in order.
+//! A watcher receives every change, once and in sequence.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use super::*;
 
-/// The tools as somebody knows them who was told of every change.
+/// The tools as a subscriber to every change knows them.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<BTreeMap<u64, String>>>);
+struct Mirror(Arc<Mutex<BTreeMap<u64, String>>>);
 
-impl Told {
+impl Mirror {
     fn watch(registry: &Registry) -> Self {
-        let told = Told::default();
+        let told = Mirror::default();
         let there = told.clone();
         registry.watch(move |gone, come| {
             let mut there = there.0.lock().unwrap();
@@ -41,12 +41,12 @@ fn a_watcher_gets_what_is_there_and_then_every_change_of_every_kind() {
     let registry = Registry::new();
     let one = sketch("a", "one", "v1").stored(&registry);
     registry.apply(&[], vec![Arc::clone(&one)]);
-    let told = Told::watch(&registry);
+    let told = Mirror::watch(&registry);
     told.assert_same(&registry);
     let again = registry.entry_again(&one, Registration::default(), StoreSwitches::default());
     registry.apply(&[Arc::clone(&one)], vec![again]);
     told.assert_same(&registry);
-    // It is gone already, and is not told of again.
+    // It is gone already, and is not reported again.
     registry.apply(&[one], vec![]);
     told.assert_same(&registry);
     let tool = |name: &str| Plain(Arc::new(sketch("app", name, "v1").spec));
@@ -81,7 +81,7 @@ fn no_change_is_missed_while_others_write() {
                 }
             });
         }
-        Told::watch(&registry)
+        Mirror::watch(&registry)
     });
     assert_eq!(registry.entries().len(), 4 * 33);
     told.assert_same(&registry);

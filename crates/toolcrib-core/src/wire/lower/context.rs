@@ -68,7 +68,7 @@ impl Context {
         let Some(node) = self.definitions.get(reference) else {
             return Err(Trouble::whole(
                 "",
-                format!("`{reference}` is no definition"),
+                format!("`{reference}` is not a definition"),
             ));
         };
         let (node, size) = (node.clone(), node.size());

@@ -163,7 +163,7 @@ pub(super) enum References {
 #[derive(Debug)]
 pub(super) enum Form {
     /// A reference, and annotations beside it. When references are written out it is one that
-    /// leads back to where it stands, and could be written out forever.
+    /// leads back to where it is, and could be written out forever.
     Reference(String, Node),
     /// Alternatives, and annotations beside them.
     AnyOf(Node, Vec<Node>),

@@ -2,19 +2,19 @@
 //!
 //! Its server reads the request as a protocol buffer: an unknown field, a list where it has one
 //! type, an array without `items` or an `enum` of numbers refuses the whole request. So there are
-//! no references, one type per schema, null is `nullable`, and `anyOf` stands alone.
+//! no references, one type per schema, null is `nullable`, and `anyOf` is alone.
 //!
 //! Newer endpoints also read JSON Schema from `parametersJsonSchema`. It is not used: the stable
 //! API and what imitates it do not know the field, and what is lost here is enforced when the
-//! tool is called. Types are in lower case, as in the examples of its documentation: the server
-//! takes both, and so does whoever reads JSON Schema.
+//! tool is called. Types are in lower case, as in the examples of its documentation: the server accepts both, and so do readers of JSON
+//! Schema.
 
 use serde_json::{Value, json};
 
 use super::flatten::{Form, annotations, cut_short, write_out};
 use super::node::{Node, Word};
 use super::types::{by_type, is_of, tuple_to_list};
-use super::{Context, Reach, Trouble};
+use super::{Context, LossExtent, Trouble};
 
 const KEYWORDS: [&str; 16] = [
     "type",
@@ -90,7 +90,7 @@ fn keep_notes(cx: &mut Context, node: &mut Node) {
     }
 }
 
-/// Alternatives. Null among them is a flag of the others, and what stands beside them moves into
+/// Alternatives. Null among them is a flag of the others, and what is beside them moves into
 /// each: `anyOf` must be the only field of its schema.
 fn any_of(
     cx: &mut Context,
@@ -115,7 +115,7 @@ fn any_of(
             }
             Ok(variant) if lowered.contains(&variant) => {}
             Ok(variant) => lowered.push(variant),
-            Err(part) if part.reach == Reach::Part => {
+            Err(part) if part.reach == LossExtent::Part => {
                 cx.forget_since(before);
                 let reason = format!("this alternative is left out: {}", part.reason);
                 cx.lose(&at, reason);
@@ -195,7 +195,7 @@ fn of_type(
         kind if SCALARS.contains(&kind) => {}
         other => {
             let other = crate::model::text::shorten(other, 64);
-            return Err(Trouble::part(&node.at, format!("`{other}` is no type")));
+            return Err(Trouble::part(&node.at, format!("`{other}` is not a type")));
         }
     }
     node.set_data("type", kind);
@@ -293,7 +293,7 @@ fn items(
 ) -> Result<(), Trouble> {
     let inner = match node.remove("items") {
         Some(Word::One(items)) => *items,
-        // What is missing has no place of its own.
+        // A missing part has no place.
         _ => Node::empty(&node.at.clone()),
     };
     let items = plain(cx, inner, trail, depth + 1)?;
@@ -313,7 +313,7 @@ fn properties(
         let (at, before) = (property.at.clone(), cx.mark());
         match plain(cx, property, trail, depth + 1) {
             Ok(property) => lowered.push((name, property)),
-            Err(part) if part.reach == Reach::Part && !required.contains(&name) => {
+            Err(part) if part.reach == LossExtent::Part && !required.contains(&name) => {
                 cx.forget_since(before);
                 cx.lose(&at, format!("this property is left out: {}", part.reason));
             }

@@ -2,7 +2,7 @@
 //! and `oneOf` of objects).
 //!
 //! Merging is shallow. Where both sides describe the same property differently the result says
-//! `allOf` or `anyOf` there, and whoever lowers that property deals with it; so nothing here
+//! `allOf` or `anyOf` there, and the lowering of that property deals with it; so nothing here
 //! recurses or blows up.
 
 use std::collections::{HashMap, HashSet};

@@ -9,11 +9,13 @@
 //!
 //! | | root | references | keywords |
 //! |---|---|---|---|
-//! | OpenAI, Anthropic | one object, no `anyOf`, `oneOf`, `allOf`, `enum`, `not` | kept | all |
+//! | OpenAI, Anthropic, MCP | one object, no `anyOf`, `oneOf`, `allOf`, `enum`, `not` | kept | all |
 //! | OpenAI strict | as above | kept, alone in their schema | a short list; objects closed, all properties required |
+//! | Anthropic strict | as above | kept, no circles | a shorter list; objects closed, parameters may be left out |
 //! | Ollama | as above | written out | what its server's own types hold; one type per schema |
 //! | Gemini | as above | written out | the fields of its `Schema` message; one type per schema, `nullable`, texts in `enum` |
-//! | MCP | an object | kept | all: MCP publishes JSON Schema itself |
+//!
+//! MCP itself takes all of JSON Schema. Its clients hand schemas on to models, many just as they are, so MCP gets what all of these take.
 //!
 //! Lists of types (`["string", "null"]`) stay for OpenAI, Anthropic and MCP, which take them: null
 //! may mean something other than leaving the argument out.
@@ -31,11 +33,13 @@ mod node;
 mod ollama;
 mod read;
 mod refs;
+mod sound;
 mod strict;
 mod types;
 
 use serde_json::{Value, json};
 
+use crate::schema::patterns;
 use context::Context;
 use node::Node;
 use read::read;
@@ -47,6 +51,7 @@ pub(super) enum Dialect {
     OpenAi,
     OpenAiStrict,
     Anthropic,
+    AnthropicStrict,
     Ollama,
     Gemini,
     Mcp,
@@ -58,6 +63,7 @@ impl Dialect {
             Dialect::OpenAi => "OpenAI",
             Dialect::OpenAiStrict => "OpenAI's strict mode",
             Dialect::Anthropic => "Anthropic",
+            Dialect::AnthropicStrict => "Anthropic's strict mode",
             Dialect::Ollama => "Ollama",
             Dialect::Gemini => "Gemini",
             Dialect::Mcp => "MCP",
@@ -79,14 +85,14 @@ pub(super) struct Lowered {
 pub(super) struct Trouble {
     /// The JSON pointer in the tool's schema.
     pub(super) at: String,
-    /// What is in the way.
+    /// The reason.
     pub(super) reason: String,
-    reach: Reach,
+    reach: LossExtent,
 }
 
 /// How far a trouble reaches.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Reach {
+enum LossExtent {
     /// This part: an optional parameter or one alternative of several can do without it.
     Part,
     /// The tool.
@@ -98,7 +104,7 @@ impl Trouble {
         Trouble {
             at: at.to_owned(),
             reason: reason.into(),
-            reach: Reach::Part,
+            reach: LossExtent::Part,
         }
     }
 
@@ -106,7 +112,7 @@ impl Trouble {
         Trouble {
             at: at.to_owned(),
             reason: reason.into(),
-            reach: Reach::Whole,
+            reach: LossExtent::Whole,
         }
     }
 }
@@ -114,27 +120,70 @@ impl Trouble {
 /// Lowers a schema.
 pub(super) fn lower(schema: &Value, dialect: Dialect) -> Result<Lowered, Trouble> {
     let mut root = read(schema)?;
-    if dialect == Dialect::Mcp {
-        return publish(schema, &root);
-    }
+    let draft = match dialect {
+        Dialect::Mcp => {
+            check_root(&root)?;
+            other_draft(schema)
+        }
+        _ => None,
+    };
+    let settled = sound::settle(&mut root)?;
     let mut cx = Context::new(Definitions::detach(&mut root)?, dialect);
+    for (at, reason) in settled {
+        cx.lose(&at, reason);
+    }
     let root = flatten::root(&mut cx, root)?;
-    let root = match dialect {
+    let mut root = match dialect {
         Dialect::OpenAi | Dialect::Anthropic | Dialect::Mcp => loose::lower(&mut cx, root)?,
-        Dialect::OpenAiStrict => strict::lower(&mut cx, root)?,
+        Dialect::OpenAiStrict | Dialect::AnthropicStrict => strict::lower(&mut cx, root)?,
         Dialect::Ollama => ollama::lower(&mut cx, root)?,
         Dialect::Gemini => gemini::lower(&mut cx, root)?,
     };
+    if let Some(draft) = draft {
+        root.set_data("$schema", draft);
+    }
     Ok(Lowered {
         schema: root.write(),
         losses: cx.losses(),
     })
 }
 
+/// The schema of an MCP tool's structured content. Programs read it and models do not, so nothing is left out of it.
+pub(super) fn lower_output(schema: &Value) -> Result<Value, Trouble> {
+    let mut root = read(schema)?;
+    check_root(&root)?;
+    refs::check(&root)?;
+    sound::settle(&mut root)?;
+    root.each_mut(&mut sound::spell_out);
+    if !root.has("properties") {
+        root.set("properties", node::Word::Named(Vec::new()));
+    }
+    if let Some(draft) = other_draft(schema) {
+        root.set_data("$schema", draft);
+    }
+    Ok(root.write())
+}
+
+fn check_root(root: &Node) -> Result<(), Trouble> {
+    match root.data("type") == Some(&json!("object")) {
+        true => Ok(()),
+        false => Err(Trouble::whole(
+            "/type",
+            "its root is not `\"type\": \"object\"`",
+        )),
+    }
+}
+
+/// The draft that a schema is of, where it is not the one that MCP assumes: another one gives keywords another meaning and must be said.
+fn other_draft(schema: &Value) -> Option<String> {
+    let draft = schema.get("$schema")?.as_str()?;
+    (!draft.contains("2020-12")).then(|| draft.to_owned())
+}
+
 /// Whether a schema is one for MCP just as it is, as far as that shows at a glance: an object with properties, made of the everyday words
 /// alone, nothing in it that refers to something else. False proves nothing.
 pub(super) fn is_publishable(schema: &Value) -> bool {
-    /// What is deeper is not judged here.
+    /// Deeper levels are not judged here.
     const DEPTH: usize = 16;
     fn is_shallow(value: &Value, depth: usize) -> bool {
         match value {
@@ -149,94 +198,68 @@ pub(super) fn is_publishable(schema: &Value) -> bool {
     }
     fn is_plain(schema: &Value, depth: usize) -> bool {
         let Value::Object(fields) = schema else {
-            return schema.is_boolean();
+            return false;
+        };
+        let is_array = match fields.get("type") {
+            Some(Value::String(kind)) => kind == "array",
+            // A list of types is left to the slow path, which looks at each of them.
+            Some(_) => return false,
+            None => false,
+        };
+        let is_said = |name: &Value| {
+            let properties = fields.get("properties").and_then(Value::as_object);
+            properties
+                .zip(name.as_str())
+                .is_some_and(|(properties, name)| properties.contains_key(name))
         };
         depth > 0
-            && fields
-                .iter()
-                .all(|(keyword, value)| match keyword.as_str() {
-                    "properties" => value.as_object().is_some_and(|properties| {
-                        properties.values().all(|value| is_plain(value, depth - 1))
-                    }),
-                    "items" | "additionalProperties" => is_plain(value, depth - 1),
-                    "type" | "title" | "description" | "format" | "pattern" => {
-                        value.is_string() || (keyword == "type" && value.is_array())
+            && (!is_array || fields.contains_key("items"))
+            && fields.iter().all(|(keyword, value)| {
+                sound::fault(keyword, value).is_none()
+                    && match keyword.as_str() {
+                        "properties" => value.as_object().is_some_and(|properties| {
+                            properties.values().all(|value| is_plain(value, depth - 1))
+                        }),
+                        "items" => is_plain(value, depth - 1),
+                        "additionalProperties" => value.is_boolean() || is_plain(value, depth - 1),
+                        "required" => value.as_array().is_some_and(|names| {
+                            names.iter().all(is_said)
+                                && (1..names.len()).all(|n| !names[n..].contains(&names[n - 1]))
+                        }),
+                        "enum" => {
+                            value.as_array().is_some_and(|values| !values.is_empty())
+                                && is_shallow(value, depth)
+                        }
+                        "const" | "default" | "examples" => is_shallow(value, depth),
+                        "pattern" => value.as_str().is_some_and(patterns::is_understood),
+                        "type" | "title" | "description" | "format" | "minimum" | "maximum"
+                        | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" | "minLength"
+                        | "maxLength" | "minItems" | "maxItems" | "minProperties"
+                        | "maxProperties" | "uniqueItems" | "deprecated" => true,
+                        _ => false,
                     }
-                    "required" => value.is_array(),
-                    "enum" | "const" | "default" | "examples" => is_shallow(value, depth),
-                    "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"
-                    | "multipleOf" | "minLength" | "maxLength" | "minItems" | "maxItems"
-                    | "minProperties" | "maxProperties" => value.is_number(),
-                    "uniqueItems" | "deprecated" => value.is_boolean(),
-                    _ => false,
-                })
+            })
     }
     schema.get("type").and_then(Value::as_str) == Some("object")
-        && schema.get("properties").is_some()
+        && !["enum", "const"]
+            .iter()
+            .any(|word| schema.get(word).is_some())
+        && schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .is_some_and(|properties| properties.keys().all(|name| loose::is_plain(name)))
         && is_plain(schema, DEPTH)
-}
-
-/// Takes `x-mcp-header` out of a schema: it would have clients send arguments as headers, too, and this server reads the body alone. A
-/// property of this name stays, and so does what is data.
-fn without_headers(schema: &mut Value) {
-    match schema {
-        Value::Object(fields) => {
-            fields.shift_remove("x-mcp-header");
-            for (keyword, value) in fields {
-                match (keyword.as_str(), value) {
-                    ("const" | "enum" | "default" | "examples", _) => {}
-                    (
-                        "properties" | "patternProperties" | "dependentSchemas" | "$defs"
-                        | "definitions" | "dependencies",
-                        Value::Object(named),
-                    ) => named.values_mut().for_each(without_headers),
-                    (_, value) => without_headers(value),
-                }
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(without_headers),
-        _ => {}
-    }
-}
-
-/// The schema for MCP: as it is, once its references are known to lead somewhere.
-fn publish(schema: &Value, root: &Node) -> Result<Lowered, Trouble> {
-    refs::check(root)?;
-    if root.data("type") != Some(&json!("object")) {
-        return Err(Trouble::whole(
-            "/type",
-            "its root is not `\"type\": \"object\"`",
-        ));
-    }
-    let mut schema = schema.clone();
-    without_headers(&mut schema);
-    if let Value::Object(fields) = &mut schema {
-        // 2020-12 is what MCP assumes; another draft gives keywords another meaning and must be said.
-        if fields
-            .get("$schema")
-            .and_then(Value::as_str)
-            .is_some_and(|draft| draft.contains("2020-12"))
-        {
-            fields.shift_remove("$schema");
-        }
-        fields.shift_remove("$id");
-        fields.shift_remove("$comment");
-        fields.entry("properties").or_insert_with(|| json!({}));
-    }
-    Ok(Lowered {
-        schema,
-        losses: Vec::new(),
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ALL: [Dialect; 6] = [
+    const ALL: [Dialect; 7] = [
         Dialect::OpenAi,
         Dialect::OpenAiStrict,
         Dialect::Anthropic,
+        Dialect::AnthropicStrict,
         Dialect::Ollama,
         Dialect::Gemini,
         Dialect::Mcp,
@@ -320,8 +343,8 @@ mod tests {
     #[test]
     fn what_is_publishable_at_a_glance_is_published_just_as_it_is() {
         let plain = json!({"type": "object", "required": ["a"], "additionalProperties": false, "properties": {
-            "a": {"type": ["string", "null"], "enum": ["$ref", null], "default": {"$ref": "#/x"}},
-            "$ref": {"type": "array", "items": {"type": "integer", "minimum": 1}}}});
+            "a": {"type": "string", "enum": ["$ref", null], "default": {"$ref": "#/x"}},
+            "items": {"type": "array", "items": {"type": "integer", "minimum": 1, "pattern": "^a"}}}});
         assert!(is_publishable(&plain));
         assert_eq!(lower(&plain, Dialect::Mcp).unwrap().schema, plain);
         for schema in [
@@ -333,6 +356,12 @@ mod tests {
             json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}),
             json!({"type": "object", "properties": {}, "$schema": "https://json-schema.org/draft/2020-12/schema"}),
             json!({"type": "object", "properties": {"a": {"anyOf": [{}]}}}),
+            json!({"type": "object", "properties": {"a": {"type": "array"}}}),
+            json!({"type": "object", "properties": {"a": {"type": "any"}}}),
+            json!({"type": "object", "properties": {"a": {"enum": []}}}),
+            json!({"type": "object", "properties": {"a": {"type": "string", "pattern": "[a"}}}),
+            json!({"type": "object", "properties": {"a": {}}, "required": ["b"]}),
+            json!({"type": "object", "properties": {"odd name": {}}}),
         ] {
             assert!(!is_publishable(&schema), "{schema}");
         }

@@ -56,7 +56,7 @@ impl PartialEq for Entry {
 /// What a keyword holds.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Word {
-    /// Anything that is no schema.
+    /// Anything that is not a schema.
     Data(Value),
     /// A schema.
     One(Box<Node>),
@@ -146,7 +146,7 @@ impl Node {
         self.get(keyword).is_some()
     }
 
-    /// Sets a keyword where it stands, or adds it at the end.
+    /// Sets a keyword where it is, or adds it at the end.
     pub(super) fn set(&mut self, keyword: &str, word: Word) {
         match self.get_mut(keyword) {
             Some(own) => *own = word,
@@ -166,7 +166,7 @@ impl Node {
         self.set(keyword, Word::Data(value.into()));
     }
 
-    /// Puts in a keyword of another schema, instead of its own if it has it.
+    /// Puts in a keyword of another schema, replacing an existing one.
     pub(super) fn adopt(&mut self, entry: Entry) {
         match self
             .words

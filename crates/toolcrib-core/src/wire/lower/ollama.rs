@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::flatten::{Form, annotations, cut_short, write_out};
 use super::node::{Node, Word};
 use super::types::{by_type, is_of, tuple_to_list};
-use super::{Context, Reach, Trouble};
+use super::{Context, LossExtent, Trouble};
 
 const KEYWORDS: [&str; 7] = [
     "type",
@@ -63,7 +63,7 @@ fn of_form(
                 match plain(cx, variant, trail, depth + 1) {
                     Ok(variant) if lowered.contains(&variant) => {}
                     Ok(variant) => lowered.push(variant),
-                    Err(part) if part.reach == Reach::Part => trouble = Some(part),
+                    Err(part) if part.reach == LossExtent::Part => trouble = Some(part),
                     Err(whole) => return Err(whole),
                 }
             }
@@ -137,7 +137,7 @@ fn of_type(
         let at = inner.at.clone();
         match plain(cx, inner, trail, depth + 1) {
             Ok(inner) => node.set("items", Word::One(Box::new(inner))),
-            Err(part) if part.reach == Reach::Part => {
+            Err(part) if part.reach == LossExtent::Part => {
                 node.remove("items");
                 cx.lose(&at, format!("`items` is left out: {}", part.reason));
             }
@@ -153,7 +153,7 @@ fn of_type(
         let at = property.at.clone();
         match plain(cx, property, trail, depth + 1) {
             Ok(property) => properties.push((name, property)),
-            Err(part) if part.reach == Reach::Part && !required.contains(&name) => {
+            Err(part) if part.reach == LossExtent::Part && !required.contains(&name) => {
                 cx.lose(&at, format!("this property is left out: {}", part.reason));
             }
             Err(trouble) => return Err(trouble),

@@ -1,7 +1,7 @@
 //! Reading JSON into [`Node`]s.
 //!
 //! Which keyword holds schemas and which holds data is settled once, here: a property called
-//! `$ref` is never taken for a reference, and what stands in `default` is never lowered.
+//! `$ref` is never taken for a reference, and what is in `default` is never lowered.
 
 use serde_json::{Map, Value};
 
@@ -27,6 +27,11 @@ pub(super) fn read(schema: &Value) -> Result<Node, Trouble> {
         return Err(Trouble::whole("", reason));
     }
     read_node(schema, "", Base::Root, &mut 0)
+}
+
+/// The schema that nothing fits.
+pub(super) fn never(at: &str) -> Node {
+    Node::with(at, "not", Word::One(Box::new(Node::empty(at))))
 }
 
 /// Where the schema's own references count from.
@@ -58,9 +63,7 @@ fn read_node(schema: &Value, at: &str, base: Base, count: &mut usize) -> Result<
     let fields = match schema {
         Value::Object(fields) => fields,
         Value::Bool(true) => return Ok(Node::empty(at)),
-        Value::Bool(false) => {
-            return Ok(Node::with(at, "not", Word::One(Box::new(Node::empty(at)))));
-        }
+        Value::Bool(false) => return Ok(never(at)),
         Value::Null | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             return Err(Trouble::whole(
                 at,

@@ -1,7 +1,7 @@
 //! References: checked, brought into one form, and taken apart from the schema that uses them.
 //!
 //! Lowering moves schemas about, so a reference into the middle of one (`#/properties/a`) would
-//! soon point elsewhere. [`Definitions::detach`] gives such a target a definition of its own; after
+//! soon point elsewhere. [`Definitions::detach`] gives such a target its own definition; after
 //! that every reference is `#` or names a definition.
 
 use std::collections::{HashMap, HashSet};
@@ -178,7 +178,7 @@ pub(super) fn check(root: &Node) -> Result<Vec<(String, Target<'_>)>, Trouble> {
                 None => Err(Trouble::whole(
                     &place,
                     format!(
-                        "`$ref` to `{}`, which is no schema in it",
+                        "`$ref` to `{}`, which is not a schema in it",
                         crate::model::text::shorten(&reference, 80)
                     ),
                 )),
@@ -187,20 +187,15 @@ pub(super) fn check(root: &Node) -> Result<Vec<(String, Target<'_>)>, Trouble> {
         .collect()
 }
 
-/// The tokens of a local reference. Anchors (`#name`) and percent-encoding are not followed.
+/// The tokens of a local reference. Anchors (`#name`) are not followed.
 fn path(reference: &str) -> Option<Vec<String>> {
-    match reference.strip_prefix('#')? {
-        "" => Some(Vec::new()),
-        pointer if pointer.contains('%') => None,
-        pointer => {
-            let tokens = pointer.strip_prefix('/')?.split('/');
-            Some(
-                tokens
-                    .map(|token| token.replace("~1", "/").replace("~0", "~"))
-                    .collect(),
-            )
-        }
-    }
+    let pointer = crate::schema::reference::pointer(reference)?;
+    let tokens = pointer.split('/').skip(1);
+    Some(
+        tokens
+            .map(|token| token.replace("~1", "/").replace("~0", "~"))
+            .collect(),
+    )
 }
 
 fn find<'a>(node: &'a Node, path: &[String]) -> Option<&'a Node> {
@@ -221,7 +216,7 @@ fn find<'a>(node: &'a Node, path: &[String]) -> Option<&'a Node> {
 }
 
 fn named(container: &str, name: &str) -> String {
-    format!("#{}", join(&join("", container), name))
+    crate::schema::reference::to(&join(&join("", container), name))
 }
 
 /// The container and name of a canonical reference.
@@ -232,7 +227,7 @@ fn split(reference: &str) -> Option<(String, String)> {
     }
 }
 
-/// A name nobody has. The first number to try rises with the names given out, so that ten thousand
+/// A name no one has. The first number to try rises with the names given out, so that ten thousand
 /// equal ones are not ten thousand searches from the start.
 fn fresh(wanted: &str, mut number: usize, taken: &HashSet<String>) -> String {
     let mut name = wanted.to_owned();
@@ -272,13 +267,27 @@ mod tests {
             "#name",
             "#/$defs/x",
             "#/required/0",
-            "#/%24defs/a",
+            "#/%24defs/x",
+            "#/%2",
         ] {
             let schema = json!({"type": "object", "required": ["a"], "properties": {"a": {"$ref": reference}},
                 "$defs": {"a": {}}});
             let trouble = Definitions::detach(&mut read(&schema).unwrap()).unwrap_err();
             assert_eq!(trouble.at, "/properties/a/$ref", "{reference}");
         }
+    }
+
+    #[test]
+    fn a_percent_encoded_reference_is_followed_and_written_as_a_uri() {
+        let schema = json!({"properties": {"a": {"$ref": "#/%24defs/List%3Cint%3E"}}, "$defs": {"List<int>": {"type": "array"}}});
+        let mut root = read(&schema).unwrap();
+        let mut definitions = Definitions::detach(&mut root).unwrap();
+        let reference = "#/$defs/List%3Cint%3E";
+        let node = definitions.remove(reference).unwrap();
+        attach(&mut root, vec![(reference.into(), node)]).unwrap();
+        let written = root.write();
+        assert_eq!(written["properties"]["a"]["$ref"], reference);
+        assert_eq!(written["$defs"], schema["$defs"]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use super::limits::check_limits;
 use super::node::{MAX_DEPTH, Node, Word};
 use super::refs::{attach, reachable};
 use super::types::{by_type, tuple_to_list};
-use super::{Context, Reach, Trouble};
+use super::{Context, Dialect, LossExtent, Trouble};
 
 const FORMATS: [&str; 9] = [
     "date-time",
@@ -31,7 +31,10 @@ const FORMATS: [&str; 9] = [
 ];
 
 /// Lowers a schema whose root is one object.
-pub(super) fn lower(cx: &mut Context, root: Node) -> Result<Node, Trouble> {
+pub(super) fn lower(cx: &mut Context, mut root: Node) -> Result<Node, Trouble> {
+    if cx.dialect == Dialect::AnthropicStrict {
+        super::loose::plain_names(cx, &mut root)?;
+    }
     let trail = vec!["#".to_owned()];
     let mut strict = Strict {
         cx,
@@ -104,6 +107,9 @@ impl Strict<'_> {
                 kinds if kinds.iter().any(|kind| kind == "object" || kind == "array") => {
                     self.any_of(annotations(&node), by_type(&node, kinds), depth)
                 }
+                kinds if self.is_anthropic() && kinds.len() > 1 => {
+                    self.any_of(annotations(&node), by_type(&node, kinds), depth)
+                }
                 kinds => self.scalar(node, kinds),
             },
             Form::Anything(node) => Err(Trouble::part(
@@ -113,8 +119,21 @@ impl Strict<'_> {
         }
     }
 
+    /// Anthropic's strict mode has fewer words than OpenAI's, and lets parameters be left out.
+    fn is_anthropic(&self) -> bool {
+        self.cx.dialect == Dialect::AnthropicStrict
+    }
+
     /// Lowers a definition, once.
     fn define(&mut self, reference: &str, at: &str, depth: usize) -> Result<(), Trouble> {
+        let is_open =
+            self.begun.get(reference) == Some(&None) && !self.definitions.contains_key(reference);
+        if self.is_anthropic() && (is_open || reference == "#") {
+            return Err(Trouble::part(
+                at,
+                "it contains itself, which Anthropic's strict mode cannot say",
+            ));
+        }
         match self.begun.get(reference) {
             Some(None) => return Ok(()),
             Some(Some(reason)) => return Err(Trouble::part(at, reason.clone())),
@@ -127,7 +146,7 @@ impl Strict<'_> {
         let before = self.cx.mark();
         let lowered = self.schema(body, depth + 1);
         self.trail = around;
-        // Kept with the definition: whoever asked for it first may yet be left out.
+        // Kept with the definition: the part that needed it first may still be left out.
         let losses = self.cx.forget_since(before);
         match lowered {
             Ok(node) => {
@@ -155,7 +174,7 @@ impl Strict<'_> {
             match self.schema(variant, depth + 1) {
                 Ok(variant) if lowered.contains(&variant) => {}
                 Ok(variant) => lowered.push(variant),
-                Err(part) if part.reach == Reach::Part => {
+                Err(part) if part.reach == LossExtent::Part => {
                     self.cx.forget_since(before);
                     self.cx.lose(
                         &at,
@@ -218,8 +237,9 @@ impl Strict<'_> {
             let (at, before) = (property.at.clone(), self.cx.mark());
             match self.schema(property, depth + 1) {
                 Ok(property) if required.contains(&name) => lowered.push((name, property)),
+                Ok(property) if self.is_anthropic() => lowered.push((name, property)),
                 Ok(property) => lowered.push((name, nullable(property))),
-                Err(part) if part.reach == Reach::Part && !required.contains(&name) => {
+                Err(part) if part.reach == LossExtent::Part && !required.contains(&name) => {
                     self.cx.forget_since(before);
                     self.cx
                         .lose(&at, format!("this property is left out: {}", part.reason));
@@ -232,7 +252,11 @@ impl Strict<'_> {
         self.cx
             .keep_only(&mut node, &["type", "title", "description"]);
         node.set_data("type", "object");
-        let names: Vec<String> = lowered.iter().map(|(name, _)| name.clone()).collect();
+        let names = lowered.iter().map(|(name, _)| name.clone());
+        let names: Vec<String> = match self.is_anthropic() {
+            true => names.filter(|name| required.contains(name)).collect(),
+            false => names.collect(),
+        };
         node.set("properties", Word::Named(lowered));
         node.set_data("required", names);
         node.set_data("additionalProperties", false);
@@ -259,6 +283,12 @@ impl Strict<'_> {
             "it is not a whole number",
             Value::is_u64,
         );
+        if self.is_anthropic() {
+            let why = "Anthropic's strict mode takes no more than `minItems` of 0 or 1";
+            let is_few = |count: &Value| count.as_u64().is_some_and(|count| count < 2);
+            self.keep_if(&mut node, &["minItems"], why, is_few);
+            self.keep_if(&mut node, &["maxItems"], why, |_| false);
+        }
         node.set_data("type", "array");
         node.set("items", Word::One(Box::new(items)));
         Ok(node)
@@ -268,7 +298,7 @@ impl Strict<'_> {
         let known = ["string", "number", "integer", "boolean", "null"];
         if let Some(kind) = kinds.iter().find(|kind| !known.contains(&kind.as_str())) {
             let kind = crate::model::text::shorten(kind, 64);
-            return Err(Trouble::part(&node.at, format!("`{kind}` is no type")));
+            return Err(Trouble::part(&node.at, format!("`{kind}` is not a type")));
         }
         let numeric = [
             "minimum",
@@ -286,8 +316,14 @@ impl Strict<'_> {
             "pattern",
             "format",
         ];
-        self.cx
-            .keep_only(&mut node, &[&plain[..], &numeric[..]].concat());
+        let words = match self.is_anthropic() {
+            true => plain
+                .into_iter()
+                .filter(|word| *word != "pattern")
+                .collect(),
+            false => [&plain[..], &numeric[..]].concat(),
+        };
+        self.cx.keep_only(&mut node, &words);
         self.keep_if(&mut node, &numeric, "it is not a number", Value::is_number);
         self.keep_if(
             &mut node,

@@ -156,7 +156,9 @@ pub(super) fn tuple_to_list(cx: &mut Context, node: &mut Node) {
         }
         places.dedup();
         let at = places[0].at.clone();
-        if let Some(Word::One(rest)) = node.remove("items") {
+        if let Some(Word::One(rest)) = node.remove("items")
+            && !rest.is_never()
+        {
             places.push(*rest);
         }
         let any = Node::with(&at, "anyOf", Word::Many(places));

@@ -43,7 +43,7 @@ fn of_message(message: &Value) -> Result<Vec<ModelCall>, String> {
     }
 }
 
-/// What the provider runs itself (`server_tool_use`, `mcp_tool_use`) is no call of ours.
+/// What the provider runs itself (`server_tool_use`, `mcp_tool_use`) is not our call.
 fn of_blocks(blocks: &[Value]) -> Vec<ModelCall> {
     blocks
         .iter()

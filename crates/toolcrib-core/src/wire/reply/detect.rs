@@ -100,7 +100,7 @@ fn of_message(message: &Value) -> Vec<ReplyFormat> {
     if message["function_call"].is_object() {
         found.push(ReplyFormat::OpenAi);
     }
-    // A message that calls nothing: whoever said it, there is nothing to answer.
+    // A message that calls nothing: there is nothing to answer, whatever its role.
     let says_something = message.get("content").is_some() || message.get("tool_calls").is_some();
     if found.is_empty() && says_something && message.get("role").is_none_or(|role| role.is_string())
     {

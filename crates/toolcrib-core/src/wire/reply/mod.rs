@@ -1,8 +1,8 @@
 //! A model's reply read into calls, and what the calls came to written in the messages its
 //! [`Provider`] expects next.
 //!
-//! Reading never fails for one call: what is wrong with a call is a fault that stands in the
-//! place of its arguments, and is answered like any other. Only a document that is no reply of
+//! Reading never fails for one call: the problem of a call is a fault in place of its arguments,
+//! and is answered like any other. Only a document that is not a reply of
 //! the provider at all is a [`ReplyError`]. Nothing is run here; see [`crate::answer`].
 //!
 //! A reply may be given as the provider's whole answer, as the message in it, as the
@@ -169,15 +169,15 @@ fn nameless() -> ToolError {
     ToolError::new(ErrorCode::ToolNotFound, "the call names no tool")
 }
 
-/// A document is no reply that can be answered.
+/// A document is not a reply that can be answered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
     /// It is not what the named provider sends.
-    #[error("this is no reply of {format}: {why}{}", looks_like(*.instead))]
+    #[error("this is not a reply from {format}: {why}{}", looks_like(*.instead))]
     Mismatch {
         /// The provider that was named.
         format: ReplyFormat,
-        /// What is missing or wrong.
+        /// The missing or wrong part.
         why: String,
         /// Whose reply it looks like, if anybody's.
         instead: Option<ReplyFormat>,
@@ -185,15 +185,15 @@ pub enum ReplyError {
     /// It could be the reply of several providers.
     #[error("this could be a reply of {}; say whose it is", or_list(.0))]
     Ambiguous(Vec<ReplyFormat>),
-    /// It is nobody's reply.
-    #[error("this is no reply of a provider known here ({}): {why}", or_list(&ReplyFormat::ALL))]
+    /// It is no one's reply.
+    #[error("this is not a reply from a known provider ({}): {why}", or_list(&ReplyFormat::ALL))]
     Unknown {
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
     /// It is longer than any model's.
     #[error(
-        "this is no model's reply: a list in it has {count} entries; {MAX_ENTRIES} at most are read"
+        "this is not a model's reply: a list in it has {count} entries; at most {MAX_ENTRIES} are read"
     )]
     TooLong {
         /// How many entries the list has.

@@ -25,7 +25,7 @@ impl ApprovalQueue {
     ///
     /// The digest, where it is given, must be that of the question: an answer to something else than what was shown does
     /// nothing. `check` is called for an approval that has edited arguments or a grant, with the question and the answer;
-    /// its error is returned, and the question stays open. The first answer wins; every other one is told who decided what. An
+    /// its error is returned, and the question stays open. The first answer wins; every other one learns the decision and its source. An
     /// approval of a call that runs files which changed since the question is refused, and the call is asked about again.
     pub fn answer(
         &self,
@@ -94,7 +94,7 @@ impl ApprovalQueue {
         self.show(&id.hyphenated().to_string())
     }
 
-    /// Uses up an approval. Who gets `Ok` may run the call, once; nobody else ever will by this approval.
+    /// Uses up an approval. The process that gets `Ok` may run the call, once; no other will by this approval.
     pub fn claim_now(&self, id: &str) -> Result<(), NoAnswer> {
         let id = Uuid::try_parse(id).map_err(|_| NoAnswer::Expired)?;
         let Some(dir) = DurableDir::open(&self.0.path).map_err(unkept)? else {

@@ -27,7 +27,7 @@ pub enum AnswerError {
         /// How many have it.
         count: usize,
     },
-    /// Somebody was faster.
+    /// Someone was faster.
     #[error(
         "{} {} this already{}",
         who(by),
@@ -54,7 +54,7 @@ pub enum AnswerError {
         /// The paths of the files.
         files: Vec<String>,
     },
-    /// Nobody answered in time.
+    /// No one answered in time.
     #[error("the request has expired; the call has to be made again")]
     Expired,
     /// The answer was meant for another question.
@@ -75,7 +75,7 @@ pub enum AnswerError {
 
 fn who(by: &str) -> String {
     match by {
-        "" => String::from("somebody"),
+        "" => String::from("another person"),
         by => format!("`{}`", text::shorten(by, 64)),
     }
 }

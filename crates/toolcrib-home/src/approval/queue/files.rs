@@ -28,7 +28,7 @@ pub(super) const MAX_BYTES: u64 = 8 * 1024 * 1024;
 /// How much of a digest is in a name.
 const KEY: usize = 16;
 
-/// What is in the file of a question.
+/// The contents of a question's file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredRequest {
@@ -39,7 +39,7 @@ pub(super) struct StoredRequest {
     pub(super) ends: Moment,
 }
 
-/// What is in the file of an answer.
+/// The contents of an answer's file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredAnswer {
@@ -57,7 +57,7 @@ pub(super) struct StoredAnswer {
     pub(super) ends: Moment,
 }
 
-/// What is in the file of a claim.
+/// The contents of a claim's file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct StoredClaim {

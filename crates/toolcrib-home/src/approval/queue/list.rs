@@ -1,4 +1,4 @@
-//! What is in the queue: [`Listing`], [`Queued`].
+//! The contents of the queue: [`Listing`], [`Queued`].
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ use toolcrib_core::approval::millis;
 /// The shortest part of an id that is looked for.
 const MIN_PART: usize = 4;
 
-/// Where a question stands.
+/// Where a question is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "ApprovalStatus")]
@@ -32,7 +32,7 @@ pub enum Status {
     Denied,
     /// It was approved, and the approval used.
     Used,
-    /// Nobody answered in time, or nobody used the approval in time.
+    /// No one answered in time, or no one used the approval in time.
     Expired,
     /// The caller gave up before there was an answer.
     Withdrawn,
@@ -66,7 +66,7 @@ impl Status {
     }
 }
 
-/// A question and where it stands.
+/// A question and where it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "Approval")]
@@ -74,9 +74,9 @@ pub struct Queued {
     /// The question.
     #[serde(flatten)]
     pub request: ApprovalRequest,
-    /// Where it stands.
+    /// Where it is.
     pub status: Status,
-    /// Whether somebody waits for the answer. If not, the caller is gone, and the same call made again takes the answer up.
+    /// Whether someone waits for the answer. If not, the caller is gone, and the same call made again takes the answer up.
     pub waiting: bool,
     /// How long it can still be answered, or used, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct Queued {
     pub answer: Option<Answer>,
 }
 
-/// Who decided what.
+/// The decision and its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "ApprovalAnswer")]
@@ -124,12 +124,12 @@ pub struct Listing {
 pub struct Damaged {
     /// Its name.
     pub file: String,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 
 impl ApprovalQueue {
-    /// The questions, oldest first: all of them, or those that stand here. Creates nothing and waits for nobody.
+    /// The questions, oldest first: all of them, or those that stand here. Creates nothing and waits for no one.
     pub fn list(&self, only: Option<Status>) -> Result<Listing, StorageError> {
         let mut listing = Listing {
             requests: Vec::new(),
@@ -221,10 +221,10 @@ impl ApprovalQueue {
         }
     }
 
-    /// Where a question stands now, and who waits for it. `None` when it was removed meanwhile.
+    /// Where a question is now, and who waits for it. `None` when it was removed meanwhile.
     ///
     /// A listing of a directory shows no single moment: of two names that come while it is made it may have the second and not the first.
-    /// Who waits comes before the question, so a listing that was begun after the question was seen (`later`) does show who waits.
+    /// The waiting process registers before the question is written, so a listing that was begun after the question was seen (`later`) does show it.
     fn look_twice(
         &self,
         dir: &DurableDir,
@@ -246,7 +246,7 @@ impl ApprovalQueue {
         }
     }
 
-    /// Where a question stands now. `None` when it was removed meanwhile.
+    /// Where a question is now. `None` when it was removed meanwhile.
     fn look_at(
         &self,
         dir: &DurableDir,

@@ -1,16 +1,16 @@
 //! [`ApprovalQueue`]: questions and answers as files, so that anybody with the same home can answer.
 //!
-//! A question is *pending* until it is answered, withdrawn (its caller gave up), replaced (a file that the call runs changed) or expired. An answer is a file made once:
-//! whoever makes it has decided, and everybody else is told who did. An approval is *used* by a third file, made once right
-//! before the tool runs, so that whatever dies whenever, a call runs at most once for an approval. `wait.rs` knows who waits, `files.rs`
-//! what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is, `given.rs`
-//! serves calls about which nobody can be asked, `standing.rs` shows questions that no call waits for.
+//! A question is *pending* until it is answered, withdrawn (its caller gave up), replaced (a file that the call runs changed) or expired.
+//! An answer is a file made once: its creator has decided, and every later answer learns who did. An approval is *used* by a third file,
+//! made once right before the tool runs, so that whatever dies whenever, a call runs at most once for an approval. `wait.rs` knows who
+//! waits, `files.rs` what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is,
+//! `given.rs` serves calls about which no one can be asked, `standing.rs` shows questions that no call waits for.
 
 mod answer;
 mod error;
 mod files;
-mod given;
 mod list;
+mod only_given;
 mod put;
 mod standing;
 mod sweep;
@@ -25,9 +25,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 
 pub use error::AnswerError;
-pub use given::OnlyGiven;
 pub(super) use list::one_named;
 pub use list::{Answer, Damaged, Listing, Queued, Status};
+pub use only_given::OnlyGiven;
 pub use put::{Look, Ticket};
 pub use standing::Standing;
 
@@ -81,7 +81,7 @@ impl Default for QueueOptions {
 /// registry.register(FnTool::new("launch", "Launches", |(), _cx| async { Ok("gone") })?.always_ask())?;
 /// let call = registry.execute_async(CallRequest::new("launch"));
 ///
-/// // Somebody else, perhaps in another process:
+/// // Another caller, perhaps in another process:
 /// let pending = loop {
 ///     if let Some(pending) = queue.list(Some(Status::Pending))?.requests.pop() { break pending }
 ///     tokio::task::yield_now().await;
@@ -111,7 +111,7 @@ struct Inner {
 
 type Hook = dyn Fn(&ApprovalRequest) + Send + Sync;
 
-/// Whoever wants to hear of questions, for as long as this is kept.
+/// A listener for questions, for as long as this is kept.
 pub struct Subscription(#[expect(dead_code, reason = "kept, not read")] Arc<Hook>);
 
 impl fmt::Debug for Subscription {
@@ -251,7 +251,7 @@ impl ApprovalQueue {
                 return Ok(*response);
             }
             // Letting go of the ticket may write. A question of an identical call may have lapsed before this one's time is over:
-            // then it is put anew.
+            // then it is put again.
             blocking(move || drop(ticket))
                 .await
                 .map_err(NoAnswer::Storage)?;

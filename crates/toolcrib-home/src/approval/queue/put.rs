@@ -20,10 +20,10 @@ use toolcrib_core::approval::Moment;
 use toolcrib_core::approval::NoAnswer;
 use toolcrib_core::approval::{ApprovalRequest, ApprovalResponse};
 
-/// The longest diff that is kept; nobody reads more before deciding.
+/// The longest diff that is kept; no one reads more before deciding.
 const MAX_DIFF: usize = 256 * 1024;
-/// How many calls of one caller may be denied within [`DENIED_WITHIN`] before nobody is asked about its next. The same call in other words
-/// (`./a.txt`) is not the same to the memory of denials, but it is to whoever is asked.
+/// How many calls of one caller may be denied within [`DENIED_WITHIN`] before no one is asked about its next. The same call in other words
+/// (`./a.txt`) is not the same to the memory of denials, but it is to the person who is asked.
 const MAX_DENIED: usize = 10;
 /// For how long a denial counts, unless denials are remembered for less.
 const DENIED_WITHIN: Duration = Duration::from_secs(60);
@@ -41,9 +41,9 @@ pub struct Ticket {
 }
 
 enum State {
-    /// Somebody is asked.
+    /// Someone is asked.
     Waits { ends: Moment, waiting: Arc<Waiting> },
-    /// Somebody has said no to the same call just now.
+    /// Someone has said no to the same call just now.
     Remembered(Box<ApprovalResponse>),
 }
 
@@ -52,7 +52,7 @@ enum State {
 pub enum Look {
     /// It was answered.
     Answered(Box<ApprovalResponse>),
-    /// Nobody has answered yet.
+    /// No one has answered yet.
     Pending,
     /// It was not answered, because these files that the call runs changed since it was put.
     Changed(Vec<String>),
@@ -82,7 +82,7 @@ impl ApprovalQueue {
     /// denied just now gets that answer again. Blocks for as long as a write takes; `Approver::decide` is for async callers.
     pub fn put(&self, request: ApprovalRequest) -> Result<Ticket, NoAnswer> {
         let key = key(&request.call_digest);
-        // Without the lock first: a thousand repetitions of what was denied create nothing and wait for nobody.
+        // Without the lock first: a thousand repetitions of what was denied create nothing and wait for no one.
         if let Some(dir) = DurableDir::open(&self.0.path).map_err(unkept)?
             && let Some(ticket) =
                 self.remembered(&dir, &index(&dir).map_err(unkept)?, &key, &request)?
@@ -102,7 +102,7 @@ impl ApprovalQueue {
             Some(found) => found,
             None => self.new_question(&dir, &index, request)?,
         };
-        // First that somebody waits, then the question: nobody who lists it takes its caller for dead.
+        // First that someone waits, then the question: no one who lists it takes its caller for dead.
         let (waiting, is_first) = self
             .0
             .waits
@@ -133,7 +133,7 @@ impl ApprovalQueue {
         })
     }
 
-    /// Takes up the approval of an identical call that died before it ran, if there is one. Nobody is asked.
+    /// Takes up the approval of an identical call that died before it ran, if there is one. No one is asked.
     pub fn take_up(&self, request: &ApprovalRequest) -> Result<Option<Ticket>, NoAnswer> {
         let Some(dir) = DurableDir::open(&self.0.path).map_err(unkept)? else {
             return Ok(None);
@@ -207,7 +207,7 @@ impl ApprovalQueue {
     }
 
     /// Refuses to put a question when too many wait: of all, or of one caller, its tools' included. Clients of a server have half of the room each,
-    /// and leave some of it to whoever runs the place, so that no flood of theirs keeps others from asking.
+    /// and leave some of it to the operator, so that no flood of theirs keeps others from asking.
     fn check_room(
         &self,
         dir: &DurableDir,
@@ -249,7 +249,7 @@ impl ApprovalQueue {
         caller: &Caller,
     ) -> Result<(), NoAnswer> {
         let counts = self.0.options.remember_denial.min(DENIED_WITHIN);
-        // What was approved and used is no denial.
+        // What was approved and used is not a denial.
         let answered = index
             .iter()
             .rev()
@@ -298,7 +298,7 @@ impl ApprovalQueue {
         // A question that does not say what it rests on is like no other.
         let found = found.filter(|_| !request.call_digest.is_empty());
         found.filter_map(move |(id, files)| {
-            // What cannot be read is nobody's.
+            // What cannot be read is no one's.
             let stored: StoredRequest = load(dir, files.request.as_deref()?).ok()??;
             (stored.request.call_digest == request.call_digest).then_some((*id, files, stored))
         })
@@ -341,7 +341,7 @@ impl ApprovalQueue {
         Ok(None)
     }
 
-    /// A question about the same call that can be joined: pending, or approved, unused and awaited by nobody.
+    /// A question about the same call that can be joined: pending, or approved, unused and awaited by no one.
     fn identical(
         &self,
         dir: &DurableDir,
@@ -413,7 +413,7 @@ fn again(reason: Option<&str>, since: Duration, left: Duration) -> String {
         format!("{}; ", text::shorten(reason, 1000))
     });
     format!(
-        "{said}the same call was denied {} s ago, and nobody is asked again for another {} s",
+        "{said}the same call was denied {} s ago, and no one is asked again for another {} s",
         since.as_secs(),
         left.as_secs().max(1)
     )
@@ -441,7 +441,7 @@ impl Ticket {
         if ends.remaining(&self.queue.now()).is_some() {
             return Ok(Look::Pending);
         }
-        // Whoever answers holds the lock, and looks at the clock under it: now there is an answer or there will be none.
+        // An answering process holds the lock, and reads the clock under it: now there is an answer or there will be none.
         let _lock = dir.lock().map_err(unkept)?;
         Ok(self.read(dir)?.unwrap_or(Look::Gone))
     }

@@ -5,8 +5,8 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::storage::StorageError;
 use toolcrib_core::approval::ApprovalResponse;
 
-/// Questions that no call waits for, and that stay until a person decides. They have ids of their own and do not expire; whoever
-/// keeps them acts on the answer. No approver and no grant answers them.
+/// Questions that no call waits for, and that stay until a person decides. They have separate ids and do not expire; their owner acts on
+/// the answer. No approver and no grant answers them.
 pub trait Standing: Send + Sync {
     /// The questions that are open, oldest first.
     fn questions(&self) -> Result<Vec<Queued>, StorageError>;

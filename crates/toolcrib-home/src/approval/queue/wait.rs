@@ -1,7 +1,7 @@
-//! Who waits: a file per process and question, locked for as long as somebody there waits.
+//! Waiting processes: a file per process and question, locked for as long as a call there waits.
 //!
-//! The kernel frees the lock when the process dies, however it dies. Whoever wants to know whether somebody waits takes the
-//! lock *shared*, so that two who look at once do not take each other for a waiter.
+//! The kernel frees the lock when the process dies, however it dies. A process that checks for waiting calls takes the lock *shared*, so
+//! that two that check at once do not take each other for a waiter.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -27,7 +27,7 @@ struct Waited {
 }
 
 /// That this process waits for a question. When the last one who waits here goes, the question is withdrawn, unless it was
-/// answered or somebody waits elsewhere.
+/// answered or someone waits elsewhere.
 #[derive(Debug)]
 pub(super) struct Waiting {
     id: Uuid,
@@ -40,7 +40,7 @@ pub(super) struct Waiting {
 }
 
 impl Waits {
-    /// Begins to wait, or joins those who wait here; whether it is the first. Under the directory's lock, so that nobody
+    /// Begins to wait, or joins those who wait here; whether it is the first. Under the directory's lock, so that no one
     /// withdraws the question meanwhile.
     pub(super) fn join(
         &self,
@@ -59,7 +59,7 @@ impl Waits {
         let file = dir
             .open_file(&name)?
             .ok_or_else(|| StorageError::io("open", &name, rustix::io::Errno::NOENT))?;
-        // Whoever looks at it just now lets go at once.
+        // A process that is just looking at it releases it at once.
         file.lock()
             .map_err(|error| StorageError::io("lock", &name, error))?;
         // Another one may have come in its place meanwhile.
@@ -89,7 +89,7 @@ impl Waiting {
     }
 }
 
-/// Whether somebody waits for a question, in any process.
+/// Whether someone waits for a question, in any process.
 pub(super) fn is_awaited(dir: &DurableDir, files: &Files) -> bool {
     files.waits.iter().any(|name| is_held(dir, name))
 }
@@ -109,7 +109,7 @@ pub(super) fn is_held(dir: &DurableDir, name: &str) -> bool {
 }
 
 impl Drop for Waiting {
-    /// Blocks for as long as a write takes: the process may be about to end, and a question that nobody waits for should not
+    /// Blocks for as long as a write takes: the process may be about to end, and a question that no one waits for should not
     /// be put to a person.
     fn drop(&mut self) {
         let Ok(lock) = self.dir.lock() else { return };

@@ -92,7 +92,7 @@ pub(super) fn partial(format: ReplyFormat, said: &str) -> Option<Value> {
     })
 }
 
-/// The messages as they can be sent back: arguments that nobody can read are refused by some
+/// The messages as they can be sent back: arguments that no one can read are refused by some
 /// servers for as long as they are in the conversation. What was wrong with them is in the answer.
 pub(super) fn sendable(format: ReplyFormat, mut messages: Vec<Value>) -> Vec<Value> {
     let mend_text = |arguments: &mut Value| {

@@ -97,13 +97,13 @@ impl OpenAi {
     /// begins the next call.
     fn add(&mut self, piece: &Value) -> Result<(), Fault> {
         if !piece.is_object() {
-            return Err(Fault::strange("a piece of a call that is no object"));
+            return Err(Fault::strange("a piece of a call that is not an object"));
         }
         let index = piece["index"].as_u64();
         let id = piece["id"].as_str().unwrap_or_default();
         let known = match index {
             Some(_) => self.calls.iter().position(|call| {
-                // Some servers give every call the index 0, and an id of its own.
+                // Some servers give every call the index 0, and its own id.
                 call.index == index && (id.is_empty() || call.id.is_empty() || call.id == id)
             }),
             None if id.is_empty() => self.calls.len().checked_sub(1),

@@ -78,7 +78,7 @@ fn spec(care: Care, name: &str) -> ToolSpec {
     let description = format!(
         "Call a tool {whom}, found by find_tools. Whether a person is asked first is that tool's matter, and what it returns is returned."
     );
-    // What is returned is the other tool's matter: nothing is promised.
+    // The other tool decides what is returned: nothing is promised.
     let mut spec = builtin::core_spec(
         name,
         title,
@@ -111,7 +111,7 @@ impl CallOther {
         let entry = self.tools.registry()?.find(name).map_err(|error| {
             match error.code() {
                 // It is an argument that is wrong here: a model can do better, a client cannot.
-                ErrorCode::ToolNotFound => refused(&format!("is no tool: {}", error.message()))
+                ErrorCode::ToolNotFound => refused(&format!("is not a tool: {}", error.message()))
                     .with_detail("code", ErrorCode::ToolNotFound.as_str()),
                 _ => error,
             }

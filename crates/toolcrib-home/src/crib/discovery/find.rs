@@ -1,6 +1,5 @@
 //! `find_tools`: what there is for some words, with all that a model needs to call it.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -10,22 +9,22 @@ use serde_json::{Value, json};
 use super::Others;
 use crate::builtin;
 use crate::call::context::CallContext;
-use crate::crib::finder::{Finder, SearchRequest};
+use crate::crib::finder::{Finder, MeantRequest, SearchRequest};
 use crate::model::JsonObject;
 use crate::model::effects::Effects;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
-use crate::registry::{Entry, Registry};
+use crate::registry::{Availability, Entry, Registry};
 use crate::spec::{ToolSpec, Traits};
 use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 
-/// How many tools are shown if nobody says, and at most.
+/// How many tools are shown if no one says, and at most.
 const DEFAULT_LIMIT: usize = 10;
 const MAX_LIMIT: usize = 50;
-/// How many words are looked for one by one where no tool fits all of them.
-const MAX_WORDS: usize = 8;
+/// How many tools that fit and cannot be called are named.
+const MAX_MISSES: usize = 3;
 /// How many hits are looked through for some that can be shown.
 const MAX_LOOKED_AT: usize = 500;
 
@@ -82,7 +81,7 @@ fn spec() -> ToolSpec {
                         "bundle": {"type": "string"},
                         "description": {"type": "string"},
                         "inputSchema": {"type": "object", "description": "What its arguments must be"},
-                        "effects": {"type": "array", "items": {"type": "string"}, "description": "`read`, `write`, `run`; empty if nobody knows"},
+                        "effects": {"type": "array", "items": {"type": "string"}, "description": "`read`, `write`, `run`; empty if not known"},
                         "callWith": {"type": "string", "description": "The tool to call it with"}
                     }
                 }
@@ -93,7 +92,7 @@ fn spec() -> ToolSpec {
     let mut spec = builtin::core_spec(
         super::FIND,
         "Find tools",
-        "Find tools by words. Each comes with its description, the schema of its arguments, and the name of the tool to call it with: \
+        "Find tools by words, in any form and order; the best come first. Each comes with its description, the schema of its arguments, and the name of the tool to call it with: \
          call_read_tool, call_write_tool or call_tool.",
         Effects::READ,
         input,
@@ -137,89 +136,66 @@ impl Tool for FindTools {
 fn find(finder: &Finder, registry: &Registry, args: &Args) -> Result<ToolOutput, ToolError> {
     let limit = args.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
     // A call by its name would reach another one.
-    let is_wanted = |entry: &Entry| registry.shadower(entry).is_none();
-    let search = |query: &str| -> Result<Vec<Arc<Entry>>, ToolError> {
-        let page = finder.search(
-            registry,
-            &SearchRequest {
-                query: query.to_owned(),
-                limit: MAX_LOOKED_AT,
-                bundles: args.bundles.clone(),
-                ..SearchRequest::default()
-            },
-        )?;
+    let has_name = |entry: &Arc<Entry>| registry.shadower(entry).is_none();
+    if args.query.trim().is_empty() {
+        let request = SearchRequest {
+            limit: MAX_LOOKED_AT,
+            bundles: args.bundles.clone(),
+            ..SearchRequest::default()
+        };
+        let page = finder.search(registry, &request)?;
         let found = page.results.into_iter().map(|found| found.entry);
-        Ok(found.filter(|entry| is_wanted(entry)).collect())
-    };
-    let mut found = search(&args.query)?;
-    let mut note = None;
-    if found.is_empty() && !args.query.trim().is_empty() {
-        found = by_single_words(&args.query, &search)?;
-        note = Some(match found.is_empty() {
-            true => format!(
-                "no tool fits `{}`; try fewer or other words",
-                text::shorten(&args.query, 80)
-            ),
-            false => "no tool fits all of the words; these fit some of them".to_owned(),
-        });
+        return Ok(cut(found.filter(has_name).collect(), limit, Vec::new()));
     }
+    let request = MeantRequest {
+        query: args.query.clone(),
+        bundles: args.bundles.clone(),
+    };
+    let (mut found, mut misses) = (Vec::new(), Vec::new());
+    let meant = finder.meant(registry, &request);
+    for entry in meant.into_iter().filter(has_name).take(MAX_LOOKED_AT) {
+        match entry.availability() {
+            Availability::Ready => found.push(entry),
+            // One that would come first is worth a word.
+            Availability::Disabled { reason, .. } | Availability::Unavailable { reason }
+                if found.len() < MAX_MISSES =>
+            {
+                misses.push(missed(&entry, &reason));
+            }
+            Availability::Disabled { .. } | Availability::Unavailable { .. } => {}
+        }
+    }
+    misses.truncate(MAX_MISSES);
+    if found.is_empty() && misses.is_empty() {
+        misses.push(format!(
+            "no tool fits `{}`; try other words",
+            text::shorten(&args.query, 80)
+        ));
+    }
+    Ok(cut(found, limit, misses))
+}
+
+/// Why a tool that fits is not among those that were found.
+fn missed(entry: &Entry, reason: &str) -> String {
+    let name = &entry.head().name;
+    format!("`{name}` fits but cannot be called: {reason}")
+}
+
+/// The first of what was found, and what should be known about the rest.
+fn cut(mut found: Vec<Arc<Entry>>, limit: usize, mut notes: Vec<String>) -> ToolOutput {
     if found.len() > limit {
         let more = match found.len() {
-            // Nobody looked further.
+            // The rest was not looked at.
             MAX_LOOKED_AT => format!("at least {}", MAX_LOOKED_AT - limit),
             all => (all - limit).to_string(),
         };
         found.truncate(limit);
-        note.get_or_insert_with(|| {
-            format!("{more} more fit; ask for more words or a higher limit")
-        });
+        notes.push(format!(
+            "{more} more fit; ask for more words or a higher limit"
+        ));
     }
-    Ok(output(&found, note))
-}
-
-/// Words of a sentence that say nothing of what is wanted.
-const SAY_NOTHING: [&str; 20] = [
-    "and", "are", "can", "could", "for", "from", "have", "how", "into", "need", "please", "some",
-    "that", "the", "this", "want", "what", "which", "with", "you",
-];
-
-/// Whether a word is one of a tool's name.
-fn entry_is_called(entry: &Entry, word: &str) -> bool {
-    let mut words = entry.head().slug.as_str().split(['-', '_', '.']);
-    words.any(|part| part.eq_ignore_ascii_case(word))
-}
-
-/// Tools that fit some of the words: those first that fit most of them, a word counting the more the fewer tools it fits.
-fn by_single_words(
-    query: &str,
-    search: &impl Fn(&str) -> Result<Vec<Arc<Entry>>, ToolError>,
-) -> Result<Vec<Arc<Entry>>, ToolError> {
-    // Words like `a` and `to` fit everything and say nothing.
-    let words = query.split_whitespace().filter(|word| {
-        word.chars().count() > 2 && !SAY_NOTHING.contains(&word.to_lowercase().as_str())
-    });
-    let mut scores: HashMap<u64, (usize, usize, Arc<Entry>)> = HashMap::new();
-    for word in words.take(MAX_WORDS) {
-        let hits = search(word)?;
-        let weight = 1_000_000 / hits.len().max(1);
-        for (place, entry) in hits.into_iter().enumerate() {
-            let score = scores
-                .entry(entry.number())
-                .or_insert((0, usize::MAX, entry));
-            // A tool that is called so counts twice: its description may only mention the word.
-            let is_called_so = entry_is_called(&score.2, word);
-            score.0 += if is_called_so { 2 * weight } else { weight };
-            score.1 = score.1.min(place);
-        }
-    }
-    let mut found: Vec<_> = scores.into_values().collect();
-    found.sort_by(|(weight, place, entry), (others, other_place, other)| {
-        others
-            .cmp(weight)
-            .then_with(|| place.cmp(other_place))
-            .then_with(|| entry.head().name.cmp(&other.head().name))
-    });
-    Ok(found.into_iter().map(|(_, _, entry)| entry).collect())
+    let note = (!notes.is_empty()).then(|| notes.join("; "));
+    output(&found, note)
 }
 
 fn output(found: &[Arc<Entry>], note: Option<String>) -> ToolOutput {

@@ -7,7 +7,7 @@
 //! offer  which tools a model is given: all, or few and these
 //! ```
 //!
-//! Whoever gives a model a list of all tools has no use for them, so they are not in lists and searches; they are found, shown and called
+//! A program that gives a model a list of all tools does not need them, so they are not in lists and searches; they are found, shown and called
 //! by name as any. A call of another tool goes through the pipeline from the top, so its own rules, approvals and records are what
 //! counts; of the three, each takes only tools that its hints fit, so that a client may let the first go ahead and ask about the last.
 

@@ -1,7 +1,7 @@
 //! Bundles page by page: [`Crib::bundle_page`].
 
 use super::page_size;
-use super::token::{Asked, Token};
+use super::token::{RowFilter, Token};
 use crate::crib::{BundleKind, BundleView, Crib};
 use crate::model::error::ToolError;
 use crate::model::ids::BundleId;
@@ -32,7 +32,7 @@ pub struct BundlePage {
 impl Crib {
     /// Lists bundles. A page token that is none, or of another list, is `USAGE`.
     pub fn bundle_page(&self, query: &BundleQuery) -> Result<BundlePage, ToolError> {
-        let mut asked = Asked {
+        let mut asked = RowFilter {
             tags: Vec::new(),
             bundles: query.bundles.clone(),
             include_disabled: query.include_disabled,
@@ -42,7 +42,7 @@ impl Crib {
         if let Some(token) = &query.page_token {
             let token = Token::read(token, "bundles", &asked)?;
             after = Some(token.after);
-            asked = Asked {
+            asked = RowFilter {
                 size: match query.limit {
                     0 => token.asked.size,
                     limit => limit,
@@ -74,7 +74,7 @@ impl Crib {
     }
 }
 
-fn is_wanted(view: &BundleView, asked: &Asked) -> bool {
+fn is_wanted(view: &BundleView, asked: &RowFilter) -> bool {
     let (id, slug) = (view.bundle.bundle_id, view.bundle.slug.as_str());
     let is_named = |wanted: &String| match BundleId::parse(wanted) {
         Ok(wanted) => wanted == id,
@@ -85,11 +85,11 @@ fn is_wanted(view: &BundleView, asked: &Asked) -> bool {
         && (asked.include_disabled || is_on())
 }
 
-/// Where a bundle stands in the list.
+/// Where a bundle is in the list.
 fn order(view: &BundleView) -> (String, String) {
     let id = view.bundle.bundle_id.to_string();
     match view.kind {
-        // Their ids are in order; no slug is empty.
+        // Their ids are sorted; no slug is empty.
         BundleKind::BuiltIn | BundleKind::Files => (String::new(), id),
         BundleKind::Store | BundleKind::Upstream => (view.bundle.slug.to_string(), id),
     }

@@ -1,7 +1,7 @@
 //! Tools and bundles page by page, for front ends that cannot show all at once.
 //!
-//! The order is one that does not change while things are switched, called or made anew, and a token says after what a page begins, not
-//! how many came before: what comes or goes between two pages makes nobody else appear twice or not at all.
+//! The order is one that does not change while things are switched, called or made again, and a token says after what a page begins, not
+//! how many came before: what comes or goes between two pages makes no one else appear twice or not at all.
 //!
 //! A token carries what was asked for, so that it can be sent alone; with other words than its own it is refused.
 
@@ -13,7 +13,7 @@ pub use bundles::{BundlePage, BundleQuery};
 pub(super) use tools::{Order, has_tags};
 pub use tools::{ToolPage, ToolQuery};
 
-/// How many rows there are on a page when nobody says.
+/// How many rows there are on a page when no one says.
 pub const DEFAULT_PAGE: usize = 50;
 /// How many rows there are on a page at most.
 pub const MAX_PAGE: usize = 500;

@@ -17,7 +17,7 @@ pub(super) struct Token {
     /// Which list it is of.
     pub(super) list: String,
     /// What was asked for.
-    pub(super) asked: Asked,
+    pub(super) asked: RowFilter,
     /// The order of the last row.
     pub(super) after: (String, String),
 }
@@ -25,7 +25,7 @@ pub(super) struct Token {
 /// What rows of a list were asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct RowFilter {
     pub(super) tags: Vec<String>,
     pub(super) bundles: Vec<String>,
     pub(super) include_disabled: bool,
@@ -37,8 +37,8 @@ impl Token {
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(self).unwrap_or_default())
     }
 
-    /// Reads a token of a list, given for the same rows. What is not said (`asked` with nothing in it) is what the token says.
-    pub(super) fn read(text: &str, list: &str, asked: &Asked) -> Result<Token, ToolError> {
+    /// Reads a token of a list, given for the same rows. Anything left out (`asked` with nothing in it) is taken from the token.
+    pub(super) fn read(text: &str, list: &str, asked: &RowFilter) -> Result<Token, ToolError> {
         let bytes = Some(text).filter(|text| text.len() <= MAX_TEXT);
         let bytes = bytes.and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let token: Option<Token> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());

@@ -1,6 +1,6 @@
 //! Tools page by page: [`Crib::tool_page`], over an order of all entries that follows the registry.
 //!
-//! The order is made when somebody first lists, since most programs never do, and from then on hears of each change. A page costs by what is on
+//! The order is made when someone first lists, since most programs never do, and from then on hears of each change. A page costs by what is on
 //! it: rows before it are never looked at, and only tools that would be on it are made, to learn whether they can run.
 
 use std::ops::Bound;
@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use rpds::RedBlackTreeMapSync;
 
 use super::page_size;
-use super::token::{Asked, Token};
+use super::token::{RowFilter, Token};
 use crate::crib::{Crib, finder};
 use crate::model::error::ToolError;
 use crate::model::ids::BundleId;
@@ -46,7 +46,7 @@ pub struct ToolPage {
 impl Crib {
     /// Lists tools, also those whose name another one has. A page token that is none, or of another list, is `USAGE`.
     pub fn tool_page(&self, query: &ToolQuery) -> Result<ToolPage, ToolError> {
-        let mut asked = Asked {
+        let mut asked = RowFilter {
             tags: query.tags.clone(),
             bundles: query.bundles.clone(),
             include_disabled: query.include_disabled,
@@ -55,8 +55,8 @@ impl Crib {
         let mut after = None;
         if let Some(token) = &query.page_token {
             let token = Token::read(token, "tools", &asked)?;
-            after = Some(Place(token.after.0.into(), token.after.1.into()));
-            asked = Asked {
+            after = Some(SortKey(token.after.0.into(), token.after.1.into()));
+            asked = RowFilter {
                 size: match query.limit {
                     0 => token.asked.size,
                     limit => limit,
@@ -67,7 +67,7 @@ impl Crib {
         self.registry.follow();
         let entries = self.order.entries(&self.registry);
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
-        let rest = entries.range::<Place, _>((begin, Bound::Unbounded));
+        let rest = entries.range::<SortKey, _>((begin, Bound::Unbounded));
         let bundles: Vec<Named<'_>> = asked.bundles.iter().map(|name| Named::of(name)).collect();
         let size = page_size(asked.size);
         let (mut page, mut last, mut made) = (ToolPage::default(), None, 0);
@@ -77,7 +77,7 @@ impl Crib {
                 continue;
             }
             if !asked.include_disabled {
-                // What is cheap to know comes first.
+                // Cheap questions come first.
                 if entry.is_off() || entry.availability_at_a_glance() != Availability::Ready {
                     continue;
                 }
@@ -100,7 +100,7 @@ impl Crib {
             last = Some(place);
             page.tools.push(Arc::clone(entry));
         }
-        page.next_page_token = last.filter(|_| has_more).map(|Place(name, tie)| {
+        page.next_page_token = last.filter(|_| has_more).map(|SortKey(name, tie)| {
             let token = Token {
                 list: "tools".to_owned(),
                 asked,
@@ -112,7 +112,7 @@ impl Crib {
     }
 }
 
-/// A bundle as somebody named it.
+/// A bundle as someone named it.
 enum Named<'a> {
     Id(BundleId),
     Slug(&'a str),
@@ -143,20 +143,20 @@ pub(in crate::crib) fn has_tags(entry: &Entry, tags: &[String]) -> bool {
     tags.iter().all(has)
 }
 
-/// Where a tool stands among all: its name, and what tells it from others of that name in every process.
+/// Where a tool is among all: its name, and what distinguishes it from others of that name in every process.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(Box<str>, Box<str>);
+struct SortKey(Box<str>, Box<str>);
 
-impl Place {
+impl SortKey {
     fn of(entry: &Entry) -> Self {
         let name = entry.head().name.as_str();
-        Place(name.into(), finder::tie(entry).into())
+        SortKey(name.into(), finder::tie(entry).into())
     }
 }
 
-type Entries = RedBlackTreeMapSync<Place, Arc<Entry>>;
+type Entries = RedBlackTreeMapSync<SortKey, Arc<Entry>>;
 
-/// All entries in order, once somebody has listed.
+/// All entries in order, once someone has listed.
 #[derive(Default)]
 pub(in crate::crib) struct Order {
     entries: OnceLock<Arc<ArcSwap<Entries>>>,
@@ -187,8 +187,8 @@ impl Order {
 fn change(entries: &ArcSwap<Entries>, gone: &[Arc<Entry>], come: &[Arc<Entry>]) {
     let mut next = Entries::clone(&entries.load());
     for entry in gone {
-        let place = Place::of(entry);
-        // Unless one that came since stands there.
+        let place = SortKey::of(entry);
+        // Unless one that came since is there.
         if next
             .get(&place)
             .is_some_and(|there| there.number() == entry.number())
@@ -197,7 +197,7 @@ fn change(entries: &ArcSwap<Entries>, gone: &[Arc<Entry>], come: &[Arc<Entry>]) 
         }
     }
     for entry in come {
-        next.insert_mut(Place::of(entry), Arc::clone(entry));
+        next.insert_mut(SortKey::of(entry), Arc::clone(entry));
     }
     entries.store(Arc::new(next));
 }

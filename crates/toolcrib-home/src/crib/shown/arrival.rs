@@ -35,7 +35,7 @@ pub struct ImportShown {
     pub comparison: ComparisonShown,
     /// The names that tools here have and tools of it want.
     pub names: Vec<NameContest>,
-    /// What is odd about the archive.
+    /// Warnings about the archive.
     pub notes: Vec<String>,
     /// Whether it was taken in.
     pub imported: bool,
@@ -68,7 +68,7 @@ impl Crib {
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message));
             }
         }
-        // What is replaced is what is compared here.
+        // Only the state compared here is replaced.
         let how = match (&old, update) {
             (Some((digest, _)), true) => Install::UpdateOf(*digest),
             (None, _) | (_, false) => Install::New,
@@ -149,7 +149,7 @@ impl Arrival {
 }
 
 impl ImportShown {
-    /// The same, once it was taken in as this bundle.
+    /// The preview as the report of an import as this bundle.
     #[must_use]
     pub fn taken_in(mut self, stored: &StoredBundle) -> Self {
         self.comparison.bundle = stored.bundle.clone();

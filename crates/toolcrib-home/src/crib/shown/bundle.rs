@@ -29,17 +29,17 @@ pub struct BundleRow {
     pub slug: Slug,
     /// The name for lists.
     pub display_name: String,
-    /// What is in it.
+    /// Its contents.
     pub description: String,
     /// The switch.
     pub is_enabled: bool,
     /// Whether it is compiled in and read-only.
     pub is_built_in: bool,
-    /// First insertion; not there if nobody knows it any more.
+    /// First insertion; not there if no one knows it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub created_at: Option<Timestamp>,
-    /// Last structural change; not there if nobody knows it any more.
+    /// Last structural change; not there if no one knows it any more.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub modified_at: Option<Timestamp>,
@@ -56,7 +56,7 @@ pub struct BundleRow {
     pub tools: usize,
     /// Whether its tools are on offer, and if not, why.
     pub availability: Availability,
-    /// What is wrong with it, if something is.
+    /// Its problem, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// What a person should know before trusting its looks.
@@ -73,7 +73,7 @@ fn slug_or_id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Slug, D::Err
     }
 }
 
-/// What is computed. A field of another version does not stand for it.
+/// The computed fields. A field of another version does not stand for it.
 const COMPUTED: [&str; 5] = ["kind", "tools", "availability", "problem", "warnings"];
 
 impl From<&BundleView> for BundleRow {

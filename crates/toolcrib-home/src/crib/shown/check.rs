@@ -1,4 +1,4 @@
-//! What is wrong with a definition that somebody sends: [`CheckedText`], as `toolcrib check` says it of files.
+//! Problems of a definition that a client sends: [`CheckedText`], as `toolcrib check` says it of files.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub struct ProblemRow {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong, where and why.
+    /// The problem, its place and its reason.
     pub message: String,
     /// What to do about it, in words.
     pub help: Option<String>,
@@ -60,8 +60,8 @@ impl CheckedText {
 }
 
 impl Crib {
-    /// Checks a definition as if it were to be put into a bundle, and stores nothing. What it is, YAML or JSON, is told by the
-    /// name's end, or else by how it begins. Places are those of the text; what concerns it as a whole is at its beginning.
+    /// Checks a definition as if it were to be put into a bundle, and stores nothing. The end of the name decides between YAML and JSON,
+    /// or else the beginning of the text. Places are those of the text; what concerns it as a whole is at its beginning.
     pub fn check_text(&self, file: &str, text: &[u8]) -> CheckedText {
         let named = FileKind::of(file).or_else(|| FileKind::misnamed(file));
         let (kind, stem) = named.unwrap_or((looks_like(text), file));
@@ -94,7 +94,7 @@ impl Crib {
         }
     }
 
-    /// What is wrong with a manifest beside the tools, secrets and functions that there are, and was not said of its file already.
+    /// Problems of a manifest with respect to the tools, secrets and functions that exist, without those that were reported for its file already.
     pub fn further_problems(&self, manifest: &ToolManifest, known: &[Problem]) -> Vec<Problem> {
         let mut problems = self.check_manifest(manifest);
         let is_known = |problem: &Problem| {
@@ -114,7 +114,7 @@ fn looks_like(bytes: &[u8]) -> FileKind {
     }
 }
 
-/// A problem of one text where its line stands in another; none unless it stands there once and alike.
+/// A problem of one text where its line is in another; none unless it is there once and alike.
 pub fn moved(problem: &Problem, from: &str, to: &str) -> Option<Problem> {
     let line = from.lines().nth(problem.line.checked_sub(1)?)?;
     let content = line.trim_start();

@@ -44,22 +44,22 @@ pub struct ComparisonShown {
 pub struct ReachShown {
     /// The hosts.
     pub hosts: Vec<String>,
-    /// The secrets that hosts would be told.
+    /// The secrets that hosts would receive.
     pub secrets: Vec<SecretShown>,
 }
 
-/// A secret that hosts would be told.
+/// A secret that hosts would receive.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SecretShown {
     /// Its name.
     pub secret: String,
-    /// Who would be told.
+    /// The hosts that would receive it.
     pub hosts: Vec<String>,
     /// Whether it is kept here, and whether tools of this bundle get it, in words.
     pub kept: String,
 }
 
-/// What people are told of a compared tool beside it.
+/// Additional facts about a compared tool, for people.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ComparedShown {
@@ -111,13 +111,13 @@ pub struct ComparedTool {
     pub runs: Vec<Runs>,
     /// The hosts it reaches.
     pub hosts: Vec<String>,
-    /// Whom it tells which secrets.
+    /// The hosts that receive its secrets.
     pub tells: Vec<ToldSecret>,
     /// The tools it calls.
     pub calls: Vec<String>,
-    /// What is wrong or doubtful about it; with an error it cannot be called.
+    /// Its errors and warnings; with an error it cannot be called.
     pub problems: Vec<ProblemRow>,
-    /// What people are told beside it.
+    /// Additional facts for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shown: Option<ComparedShown>,
 }
@@ -131,7 +131,7 @@ pub struct Runs {
     pub text: String,
 }
 
-/// A secret that a host would be told.
+/// A secret that a host would receive.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ToldSecret {
     /// The secret's name.
@@ -177,7 +177,7 @@ impl ComparisonShown {
         }
     }
 
-    /// Without what people are told beside it.
+    /// Without the additional facts for people.
     #[must_use]
     pub fn for_programs(mut self) -> Self {
         self.reach = None;
@@ -189,7 +189,7 @@ impl ComparisonShown {
 }
 
 impl Crib {
-    /// A comparison of `new` with `old`, with what people are told beside it.
+    /// A comparison of `new` with `old`, with additional facts for people.
     pub fn compared(
         &self,
         comparison: &Comparison,
@@ -276,7 +276,7 @@ fn beyond(compared: &ToolComparison) -> Vec<String> {
     let hosts = now.hosts.iter().filter(|host| !before.hosts.contains(host));
     let hosts = hosts.map(|host| format!("{host} was not reached before"));
     let tells = now.tells.iter().filter(|told| !before.tells.contains(told));
-    let tells = tells.map(|told| format!("{} was not told {} before", told.host, told.secret));
+    let tells = tells.map(|told| format!("{} did not receive {} before", told.host, told.secret));
     hosts.chain(tells).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Tools as `toolcrib list` and `toolcrib show` print them: [`ToolList`], [`ToolShown`].
 //!
-//! What a row says to programs is [`ToolRow`]; beside it stands what people are told of it.
+//! What a row says to programs is [`ToolRow`]; beside it are additional facts for people.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,26 +11,28 @@ use serde_json::Value;
 
 use super::comparison::Runs;
 use super::tool::{LimitsShown, ToolRow};
-use crate::crib::Crib;
 use crate::crib::listing::has_tags;
+use crate::crib::{Crib, MeantRequest};
 use crate::model::error::ToolError;
 use crate::model::ids::BundleId;
 use crate::model::names::{Slug, Version};
 use crate::registry::{Availability, Entry, Source};
 use crate::source::{Report, Standing, ToolFile, runs};
-use crate::store::archive::Reach;
+use crate::store::archive::ToolReach;
 use crate::store::{Damage, StoredTool};
 use crate::wire::estimated_tokens;
 
 /// Which tools to list. Those that are off or cannot run are among them.
 #[derive(Debug, Clone, Default)]
 pub struct ListQuery {
-    /// Every tool of this bundle, by slug; whoever has the names.
+    /// Every tool of this bundle, by slug, also shadowed ones.
     pub bundle: Option<String>,
     /// These, by name or any other reference, in this order.
     pub tools: Vec<String>,
     /// Those that have these names. A name that no tool has is skipped.
     pub names: Vec<String>,
+    /// Those that these words may mean, the best first, if there are any words.
+    pub about: Option<String>,
     /// Only those with all of these tags or effects.
     pub tags: Vec<String>,
     /// Also those whose name another tool has, and those whose files are damaged.
@@ -56,7 +58,7 @@ pub struct ListedTool {
     #[schemars(flatten)]
     /// The tool.
     pub row: ToolRow,
-    /// How it stands: `ready`, `disabled`, `untrusted`, `unavailable`, `broken`, `shadowed` by another tool, or `behind` another version.
+    /// Its status: `ready`, `disabled`, `untrusted`, `unavailable`, `broken`, `shadowed` by another tool, or `behind` another version.
     pub state: Cow<'static, str>,
     /// Which tool has its name instead, as a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +66,9 @@ pub struct ListedTool {
     /// What it costs a model, by an estimate, if that was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
+    /// When it asks a person before it runs, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
 }
 
 /// A tool of the store whose file is damaged.
@@ -93,10 +98,10 @@ pub struct DamagedTool {
     pub version: Option<Version>,
 }
 
-/// What people are told of a tool beside its document.
+/// Facts about a tool for people, beside its document.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ToolShown {
-    /// How it stands, as in [`ListedTool`].
+    /// Its status, as in [`ListedTool`].
     pub state: Cow<'static, str>,
     /// Whether a call by its name reaches it.
     #[serde(rename = "hasName")]
@@ -165,6 +170,10 @@ impl Crib {
                 found.filter_map(Result::ok).collect()
             }
             Some(bundle) => self.bundle_tools(self.bundle(bundle)?.bundle.bundle_id),
+            None if query.about.is_some() => self.meant(&MeantRequest {
+                query: query.about.clone().unwrap_or_default(),
+                ..MeantRequest::default()
+            }),
             None if query.all => registry.all_entries(),
             None => registry.entries(),
         };
@@ -175,6 +184,7 @@ impl Crib {
             state: self.tool_state(entry, &files).into(),
             behind: self.behind(entry),
             tokens: query.tokens.then(|| estimated_tokens(entry.spec())),
+            asks: entry.spec().asks.clone(),
         });
         Ok(ToolList {
             tools: tools.collect(),
@@ -182,7 +192,7 @@ impl Crib {
         })
     }
 
-    /// How a tool stands, in one word: `behind` is a version of a tool of which another has the name.
+    /// The status of a tool, in one word: `behind` is a version of a tool of which another has the name.
     pub fn tool_state(&self, entry: &Arc<Entry>, files: &Report) -> &'static str {
         let standing = files.file_of(entry).map(|file| &file.standing);
         match (standing, entry.availability()) {
@@ -215,7 +225,7 @@ impl Crib {
         Some(format!("`{}` {other}{call}", spec.name))
     }
 
-    /// Tools whose files are damaged, where all are asked for. Nobody knows what their tags were.
+    /// Tools whose files are damaged, where all are asked for. No one knows what their tags were.
     fn damaged_tools(&self, query: &ListQuery) -> Vec<DamagedTool> {
         if !query.all || !query.tags.is_empty() {
             return Vec::new();
@@ -259,7 +269,7 @@ impl Crib {
         }
     }
 
-    /// What people are told of a tool beside [`tool_document`](Self::tool_document).
+    /// Facts about a tool for people, beside [`tool_document`](Self::tool_document).
     pub fn tool_shown(&self, entry: &Arc<Entry>) -> ToolShown {
         let files = self.tool_files();
         let spec = entry.spec();
@@ -322,7 +332,7 @@ impl ToolShown {
         let title = record.head.display_name.clone();
         self.title = Some(title).filter(|title| !title.is_empty());
         self.runs.extend(match record.manifest() {
-            Ok(manifest) => labelled(Reach::of(&manifest).runs),
+            Ok(manifest) => labelled(ToolReach::of(&manifest).runs),
             Err(_) => labelled(vec![(
                 "problem".to_owned(),
                 "the record cannot be read".to_owned(),

@@ -53,7 +53,7 @@ pub struct RanCommand {
     pub words: Vec<String>,
     /// By what it is run, outermost first.
     pub via: Vec<String>,
-    /// Where; `.` for where the call starts, null if that cannot be told.
+    /// Where; `.` for where the call starts, null if that is unknown.
     pub directory: Option<String>,
 }
 

@@ -18,7 +18,7 @@ pub struct SecretRow {
     pub name: String,
     /// The last four digits of the value's SHA-256: enough to tell two values apart, too little to find one.
     pub hash: String,
-    /// The hosts it may be told; none: any host of `allowedHosts`.
+    /// The hosts that may receive it; none: any host of `allowedHosts`.
     pub hosts: Vec<String>,
     /// The bundles whose tools may use it; none: any.
     #[schemars(with = "Vec<String>")]
@@ -29,7 +29,7 @@ pub struct SecretRow {
     /// When its value or binding was set.
     #[schemars(with = "String")]
     pub modified_at: Timestamp,
-    /// The ids of those bundles that are in the store: these are meant, not whoever has their slugs later.
+    /// The ids of those bundles that are in the store: these are meant, not later bundles with their slugs.
     #[serde(
         rename = "bundleIDs",
         default,

@@ -32,12 +32,12 @@ pub struct ToolRow {
     pub bundle: String,
     /// The label of this version.
     pub version: String,
-    /// The name for lists, where it has one of its own.
+    /// The name for lists, where it has a title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// What it does.
     pub description: String,
-    /// What it does to the world; none if nobody knows.
+    /// What it does to the world; none if no one knows.
     #[schemars(with = "Vec<String>")]
     pub effects: Effects,
     /// Categories and security tags.
@@ -120,7 +120,7 @@ impl From<&Limits> for LimitsShown {
 }
 
 impl Crib {
-    /// A tool as lists show it. The tool is made, if it has not been: only that tells whether it can run.
+    /// A tool as lists show it. The tool is made, if it has not been: only that shows whether it can run.
     pub fn tool_row(&self, entry: &Arc<Entry>) -> ToolRow {
         self.tool_row_by(entry, &self.tool_files())
     }
@@ -229,7 +229,7 @@ impl Crib {
         Ok(fields)
     }
 
-    /// A tool that is no record.
+    /// A tool that is not a record.
     fn published_document(&self, entry: &Arc<Entry>) -> JsonObject {
         let files = self.tool_files();
         let mut fields = as_object(&self.tool_row_by(entry, &files));

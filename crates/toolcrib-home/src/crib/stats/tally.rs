@@ -25,7 +25,7 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn add(&mut self, record: &CallRecord) {
         self.total.add(record);
-        // Only a tool that was found has a bundle: nobody fills the table with names of their own.
+        // Only a tool that was found has a bundle: callers cannot fill the table with invented names.
         let sum = match &record.bundle {
             None => &mut self.other,
             Some(bundle) => {
@@ -96,7 +96,7 @@ impl Sum {
 
 /// How many buckets a doubling has.
 const FINENESS: f64 = 8.0;
-/// The smallest time that is told apart, in milliseconds, and how many buckets there are from there to some weeks.
+/// The smallest distinguished time, in milliseconds, and how many buckets there are from there to some weeks.
 const SMALLEST: f64 = 0.001;
 const BUCKETS: usize = 336;
 

@@ -2,9 +2,8 @@
 //!
 //! Several processes append to one file without a lock. The kernel keeps their appends apart, but
 //! three things can still go wrong, and each is noticed after the write and made good:
-//! - A writer died or met a full disk within a line. Who appends next finds its first line glued
-//!   to the torn one, and writes it again.
-//! - The file was removed (by somebody's size limit, or by hand) between opening and writing. The
+//! - A writer died or met a full disk within a line. The next writer finds its first line glued to the torn one, and writes it again.
+//! - The file was removed (by someone's size limit, or by hand) between opening and writing. The
 //!   lines are written again, to the file that is there now.
 //! - The file has passed its size. The next lines go to the next part, and it does not matter
 //!   which process makes that.
@@ -265,7 +264,7 @@ impl CurrentFile {
         }
     }
 
-    /// Learns how large the file is by now, and whether somebody removed it.
+    /// Learns how large the file is by now, and whether someone removed it.
     fn update(&mut self) -> Result<bool, StorageError> {
         let metadata = self.file.metadata().map_err(|e| self.failed(e))?;
         self.size = metadata.len();
@@ -328,7 +327,7 @@ fn remove_oldest(
     if total <= room {
         return Ok(());
     }
-    // Who has the lock is at it already.
+    // The holder of the lock is doing it already.
     let Some(lock) = dir.try_lock()? else {
         return Ok(());
     };

@@ -70,9 +70,9 @@ pub struct CallPosition {
     pub(super) offset: u64,
 }
 
-/// A text that is no place in a log.
+/// A text that is not a place in a log.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("this is no place in the call log")]
+#[error("this is not a place in the call log")]
 pub struct NoPosition;
 
 impl fmt::Display for CallPosition {
@@ -121,7 +121,7 @@ impl CallFilter {
             && self.tool.as_deref().is_none_or(|tool| is_of(record, tool))
     }
 
-    /// What stands in the line of every call that is wanted: looking for text is much cheaper than reading a record.
+    /// A text that the line of every wanted call contains: looking for text is much cheaper than reading a record.
     fn needles(&self) -> Vec<String> {
         // A reference is not in the line as such.
         let tool = self.tool.clone().filter(|tool| !tool.contains(['/', '@']));
@@ -257,11 +257,11 @@ mod tests {
     use toolcrib_core::record::Recorder as _;
 
     /// The directory of a log whose files have some ten records each.
-    struct Place(tempfile::TempDir);
+    struct LogDir(tempfile::TempDir);
 
-    impl Place {
+    impl LogDir {
         fn new() -> Self {
-            Place(tempfile::tempdir().unwrap())
+            LogDir(tempfile::tempdir().unwrap())
         }
 
         fn add(&self, records: impl IntoIterator<Item = CallRecord>) {
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn pages_of_any_size_have_every_call_once_newest_first() {
-        let place = Place::new();
+        let place = LogDir::new();
         assert_eq!(
             place.page(&CallFilter::default(), None, 5),
             CallPage::default()
@@ -372,12 +372,12 @@ mod tests {
             );
         }
         let exact = place.page(&CallFilter::default(), None, 40);
-        assert_eq!(exact.next, None, "nobody is sent for an empty page");
+        assert_eq!(exact.next, None, "no one is sent for an empty page");
     }
 
     #[test]
     fn a_page_goes_on_where_the_last_one_ended_whatever_came_or_went_since() {
-        let place = Place::new();
+        let place = LogDir::new();
         place.add((0..30).map(record));
         let all = CallFilter::default();
         let first = place.page(&all, None, 5);
@@ -389,7 +389,7 @@ mod tests {
         std::fs::remove_file(place.0.path().join(gone.file.to_string())).unwrap();
         let rest = place.page(&all, Some(&gone), 100);
         assert!(rest.records.len() < 20 && rest.next.is_none(), "{rest:?}");
-        // A torn line at the end of the log is nobody's.
+        // A torn line at the end of the log is no one's.
         let (_, newest) = {
             let mut files: Vec<_> = std::fs::read_dir(place.0.path())
                 .unwrap()
@@ -411,7 +411,7 @@ mod tests {
 
     #[test]
     fn every_part_of_a_filter_holds_and_all_of_them_together() {
-        let place = Place::new();
+        let place = LogDir::new();
         place.add((0..40).map(record));
         let filters = [
             filter(|f| f.tool = Some("shell".to_owned())),
@@ -458,7 +458,7 @@ mod tests {
 
     #[test]
     fn a_page_that_finds_nothing_ends_after_a_while_and_says_where_to_go_on() {
-        let place = Place::new();
+        let place = LogDir::new();
         place.add((0..40).map(record));
         let reader = CallLogReader::new(place.0.path());
         let first = filter(|f| f.call_id = CallId::parse("c-0").ok());
@@ -479,9 +479,9 @@ mod tests {
 
     #[test]
     fn what_is_older_than_wanted_is_not_read() {
-        let place = Place::new();
+        let place = LogDir::new();
         place.add((0..40).map(record));
-        // So old that nobody would get there.
+        // So old that no one would get there.
         place.add([record(100_000), record(100_001)]);
         let late = filter(|f| f.since = Some(at(90_000)));
         let reader = CallLogReader::new(place.0.path());
@@ -503,7 +503,7 @@ mod tests {
         ] {
             assert_eq!(text.parse::<CallPosition>(), Err(NoPosition), "{text}");
         }
-        let place = Place::new();
+        let place = LogDir::new();
         place.add((0..3).map(record));
         let page = place.page(&CallFilter::default(), None, 1);
         let mut forged = page.next.unwrap();

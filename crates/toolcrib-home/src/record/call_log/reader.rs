@@ -67,7 +67,7 @@ impl CallLogReader {
 
     /// The record of a call; the newest, if a caller used the id twice.
     pub fn find(&self, call_id: &str) -> Result<Option<CallRecord>, StorageError> {
-        // As it stands in the line: looking for text is much cheaper than parsing every record.
+        // As it is in the line: looking for text is much cheaper than parsing every record.
         let needle = serde_json::Value::from(call_id).to_string();
         let mut found = None;
         self.read_backwards(None, |line| {

@@ -1,11 +1,11 @@
-//! [`CallLog`]: takes records at the price of making a line of them; a thread of its own writes the lines, or whoever waits for them.
+//! [`CallLog`]: accepts records at the cost of formatting a line; its own thread writes the lines, or a caller that waits for them.
 //!
 //! Lines are made where the call ran: memory that one thread takes and another gives back costs more than the line, and who makes
 //! a line of a record at once needs no copy of it.
 //!
-//! Who waits for a record to be written ([`Recorder::written`]) writes it where it is, with all others that wait by then, if nobody is
-//! at it: being woken by a thread costs more than the write. The thread is called where somebody is at it already and where the disk
-//! was slow last time, so that a disk that stalls holds up one task of an executor once, and then none.
+//! A caller that waits for a record to be written ([`Recorder::written`]) writes it in its own thread, with all others that wait by then,
+//! if no one else is writing: being woken by a thread costs more than the write. The thread is called where someone is at it already and
+//! where the disk was slow last time, so that a disk that stalls holds up one task of an executor once, and then none.
 
 use std::cell::RefCell;
 use std::io;
@@ -104,7 +104,7 @@ pub struct CallLog {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Whoever has this writes; the order of lines is the order of having it. Taken before `state`.
+    /// The holder of this writes; lines are in the order of holding it. Taken before `state`.
     desk: Mutex<Desk>,
     /// The writer waits here for something to do.
     work: Condvar,
@@ -115,20 +115,20 @@ struct Shared {
 #[derive(Debug, Default)]
 struct State {
     queue: Queue,
-    /// Records taken so far; up to which of them somebody waits for; which of them are settled.
+    /// Records taken so far; up to which of them someone waits for; which of them are settled.
     accepted: u64,
     flush_goal: u64,
     settled: u64,
     /// How many of them are written, or known not to be.
     written: u64,
-    /// Who waits for what is accepted to be written. One batch wakes all who came before it was begun.
+    /// Callers that wait for accepted records to be written. One batch wakes all who came before it was begun.
     /// Each with how many records must be written before it is woken.
     waiters: Vec<(u64, oneshot::Sender<()>)>,
     /// How many records the writer has taken; those beyond `written` it is writing now.
     taken: u64,
     thread: Option<JoinHandle<()>>,
     is_asleep: bool,
-    /// Somebody has called the writer, so nobody else needs to.
+    /// Someone has called the writer, so no one else needs to.
     is_called: bool,
     is_closing: bool,
     /// The writer has ended; records have nowhere to go.
@@ -142,7 +142,7 @@ struct Queue {
     /// Whole lines after a line feed, as [`LogFiles::append`] wants them; empty without any.
     lines: Vec<u8>,
     records: usize,
-    /// What they are about, for whoever counts.
+    /// Their calls, for the counts.
     calls: Vec<Calls>,
 }
 
@@ -176,7 +176,7 @@ impl State {
         self.queue.records >= QUEUE_RECORDS || self.queue.lines.len() >= QUEUE_BYTES
     }
 
-    /// Whether the writer should not wait for more, whoever waits for what. From half full on, so that it is there before
+    /// Whether the writer should not wait for more records. From half full on, so that it is there before
     /// senders have to wait.
     fn is_urgent(&self) -> bool {
         let half_full =
@@ -190,7 +190,7 @@ impl State {
 
     /// Whether the writer has to be called for who waits for these records; it is as good as called if so.
     fn must_call(&mut self, goal: u64) -> bool {
-        // What is being written now, its writer says when it is done.
+        // The writer reports when the present batch is written.
         goal > self.taken && !std::mem::replace(&mut self.is_called, true)
     }
 }
@@ -237,7 +237,7 @@ impl Shared {
         state
     }
 
-    /// Writes what is queued, and wakes who waited for it. Returns how many records are written by then, and whether somebody wants
+    /// Writes what is queued, and wakes who waited for it. Returns how many records are written by then, and whether someone wants
     /// them to be safe, which is the thread's business.
     fn write_batch(&self, desk: &mut Desk) -> (u64, bool) {
         let mut state = self.lock();
@@ -297,7 +297,7 @@ impl CallLog {
         CallLog::with_options(path, CallLogOptions::default())
     }
 
-    /// A log with limits of its own.
+    /// A log with custom limits.
     pub fn with_options(path: impl Into<PathBuf>, options: CallLogOptions) -> Self {
         let desk = Desk {
             files: LogFiles::new(path.into(), options),
@@ -396,7 +396,7 @@ impl Recorder for CallLog {
         state.waiters.push((goal, waiter));
         drop(state);
         Box::pin(async move {
-            // Whoever else is about to wait gets its turn first: one write serves all of them.
+            // Other callers that are about to wait get their turn first: one write serves all of them.
             tokio::task::yield_now().await;
             if !self.shared.write_here(goal) && self.shared.lock().must_call(goal) {
                 self.shared.work.notify_one();
@@ -426,7 +426,7 @@ impl Drop for CallLog {
         drop(state);
         self.shared.work.notify_one();
         if let Some(thread) = thread {
-            // It has counted what it could not write; there is nobody left to tell.
+            // It has counted what it could not write; there is no one left to tell.
             let _ = thread.join();
         }
     }
@@ -437,7 +437,7 @@ impl Drop for CallLog {
 struct Desk {
     files: LogFiles,
     usage: Option<Arc<UsageLog>>,
-    /// What is being written; kept from batch to batch for its memory.
+    /// The batch being written; kept from batch to batch to reuse its memory.
     queue: Queue,
     /// Whether the last write took long.
     is_slow: bool,
@@ -506,7 +506,7 @@ fn write_lines(files: &mut LogFiles, lines: &[u8], tally: &mut CallLogHealth) {
     }
 }
 
-/// Says that the writer has ended, however it ended: nobody must wait for it.
+/// Says that the writer has ended, however it ended: no one must wait for it.
 struct Over(Arc<Shared>);
 
 impl Drop for Over {

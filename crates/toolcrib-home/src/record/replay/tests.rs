@@ -10,6 +10,7 @@ fn outcome(id: &str, value: &str) -> Outcome {
     let zero = Duration::ZERO;
     Outcome {
         call_id: CallId::parse(id).unwrap(),
+        called: None,
         tool: "t".to_owned(),
         origin: None,
         parameters: JsonObject::new(),
@@ -25,6 +26,7 @@ fn outcome(id: &str, value: &str) -> Outcome {
         sandbox: None,
         truncated: false,
         held: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 
@@ -305,7 +307,7 @@ async fn outcomes_have_room_for_so_much_together_and_the_calls_of_those_let_go_a
         let claimed = fresh(&replay, &id, "d").await;
         claimed.finish(&outcome(&id, &long)).await;
     }
-    // Whoever claims next, here or in another process, finds that it is too much.
+    // The next claim, here or in another process, finds that it is too much.
     drop(fresh(&open(), "next", "d").await);
     let files = fs::read_dir(&path).unwrap().flatten();
     let total: u64 = files.map(|file| file.metadata().unwrap().len()).sum();

@@ -15,7 +15,7 @@ const MANY_ROWS: usize = 10_000;
 /// With more rows than this, the tools that were called longest ago are forgotten.
 const MAX_ROWS: usize = 100_000;
 
-/// What is counted of one tool.
+/// The counts of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Row {
@@ -108,7 +108,7 @@ impl Counts {
         everywhere.chain(here)
     }
 
-    /// The counts as lines to append, each with what it counts. A line feed stands before each one as well as after it, so that a
+    /// The counts as lines to append, each with what it counts. A line feed is before each one as well as after it, so that a
     /// torn line before costs only itself.
     pub(super) fn lines(&self) -> Vec<(Counts, Vec<u8>)> {
         let line = |(workspace, tool, row): (Option<&str>, &str, Row)| {
@@ -149,10 +149,10 @@ impl Counts {
         damaged
     }
 
-    /// Forgets what nobody may ask for any more: with very many rows, those of tools that were called long ago.
+    /// Forgets what no one may ask for any more: with very many rows, those of tools that were called long ago.
     pub(super) fn forget(&mut self, now: Timestamp) {
         if self.len() > MANY_ROWS {
-            // A year that is too long to subtract is no reason to forget anything.
+            // If a year cannot be subtracted, nothing is forgotten.
             let year_ago = now
                 .checked_sub((365 * 24).hours())
                 .unwrap_or(Timestamp::MIN);

@@ -1,8 +1,8 @@
 //! The files of the counts: how they grow, how they are folded, how they are read.
 //!
 //! Appending takes a shared lock of `usage.jsonl` itself, without waiting for it; folding takes an exclusive one for the moment in
-//! which it gives the file another name (`usage.<number>.jsonl`), so that nobody appends to a file that was read already. What is folded
-//! says up to which number in `usage.json`: whoever dies between writing that and removing the numbered file has nothing counted twice.
+//! which it gives the file another name (`usage.<number>.jsonl`), so that no one appends to a file that was read already. `usage.json`
+//! says up to which number files are folded in: if a process dies between writing that and removing the numbered file, nothing is counted twice.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
@@ -26,14 +26,14 @@ const UNDERSTAND: &str = "understand";
 
 /// Lines of this size are folded, or of a quarter of what they are folded into, if that is more.
 const FOLD_BYTES: u64 = 64 * 1024;
-/// Lines that nobody can fold are not made longer than this.
+/// Lines that no one can fold are not made longer than this.
 const MAX_LINES_BYTES: u64 = 8 * 1024 * 1024;
 /// The most that is kept.
 const MAX_FOLDED_BYTES: usize = 16 * 1024 * 1024;
 /// How often a file that is just being folded is tried again.
 const MAX_ATTEMPTS: u32 = 50;
 
-/// What is in `usage.json`.
+/// The contents of `usage.json`.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Folded {
     /// The number of the last file whose lines are in here.
@@ -47,7 +47,7 @@ pub(super) struct Read {
     pub(super) counts: Counts,
     /// Lines that say nothing.
     pub(super) damaged_lines: usize,
-    /// What is wrong with the files themselves, with the name of each.
+    /// Problems of the files themselves, with the name of each.
     pub(super) problems: Vec<(String, String)>,
 }
 
@@ -89,7 +89,7 @@ impl UsageFiles {
         let bytes: Vec<u8> = lines.iter().flat_map(|(_, line)| line).copied().collect();
         let written = write_once(&file, &bytes).map_err(|error| failed(&error))?;
         if written < bytes.len() {
-            // A full disk takes a part. What is whole in it counts.
+            // A full disk takes a part. Its whole entries count.
             let mut end = 0;
             let mut rest = Counts::default();
             for (counts, line) in &lines {
@@ -112,7 +112,7 @@ impl UsageFiles {
         size > FOLD_BYTES && size > folded() / 4
     }
 
-    /// Opens the lines so that nobody folds them meanwhile.
+    /// Opens the lines so that no one folds them meanwhile.
     fn open_lines(&self) -> Result<File, StorageError> {
         let dir = DurableDir::create(&self.state)?;
         let failed = |error: io::Error| StorageError::io("append to", LINES, error);
@@ -120,7 +120,7 @@ impl UsageFiles {
             let file = dir.open_to_append(LINES)?;
             match file.try_lock_shared() {
                 Ok(()) if is_current(&dir, &file)? => return Ok(file),
-                // It got another name, or will within a moment, unless whoever gives it one was stopped there.
+                // It got another name, or will within a moment, unless the process that gives it one was stopped there.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => std::thread::yield_now(),
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -131,7 +131,7 @@ impl UsageFiles {
         )))
     }
 
-    /// Adds the lines to `usage.json`, if nobody is at it already. Where a file cannot be read, all stay as they are.
+    /// Adds the lines to `usage.json`, if no one is at it already. Where a file cannot be read, all stay as they are.
     pub(super) fn fold(&self, now: Timestamp) -> Result<(), StorageError> {
         let Some(dir) = DurableDir::open_in_home(&self.home, STATE)? else {
             return Ok(());
@@ -142,8 +142,8 @@ impl UsageFiles {
         }
     }
 
-    /// Adds the lines to `usage.json`. Files that are damaged are set aside first; returns those, with where they are now. One that
-    /// cannot be read for another reason is not: it may be in order.
+    /// Adds the lines to `usage.json`. Files that are damaged are set aside first; returns those, with where they are now. One that cannot
+    /// be read for another reason is not: it may be fine.
     pub(super) fn mend(&self, now: Timestamp) -> Result<Vec<(String, PathBuf)>, StorageError> {
         let Some(dir) = DurableDir::open_in_home(&self.home, STATE)? else {
             return Ok(Vec::new());
@@ -216,7 +216,7 @@ impl UsageFiles {
         for _ in 0..4 {
             let before = self.stamps().each();
             read = self.read_once();
-            // Or else somebody has folded meanwhile, and a part may be there twice, or not at all.
+            // Or else someone has folded meanwhile, and a part may be there twice, or not at all.
             if self.stamps().each() == before {
                 break;
             }
@@ -256,7 +256,7 @@ impl UsageFiles {
         read
     }
 
-    /// Tells, with two system calls, whether something has changed.
+    /// Detects changes with two system calls.
     pub(super) fn stamps(&self) -> Stamps<2> {
         Stamps::new([FOLDED, LINES].map(|name| Stamp::of_entry(&self.state.join(name))))
     }
@@ -311,7 +311,7 @@ fn read_folded(dir: &DurableDir) -> Result<Folded, StorageError> {
         true => Ok(folded),
         false => Err(senseless(io::Error::new(
             io::ErrorKind::InvalidData,
-            "`folded` is no number of a file",
+            "`folded` is not the number of a file",
         ))),
     }
 }

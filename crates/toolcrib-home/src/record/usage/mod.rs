@@ -11,7 +11,7 @@
 //! person or for its arguments, does not, nor does an outcome that was given again. Nothing of this is written into a tool's definition.
 //!
 //! The thread of the call log counts, so a call itself pays nothing for it. Lines are appended once a second at most, and when
-//! somebody flushes; without `fsync`, since a number that a power failure makes smaller harms nobody. Trouble with the disk costs
+//! someone flushes; without `fsync`, since a number that a power failure makes smaller harms no one. Trouble with the disk costs
 //! counts, never a call. Several processes share the files and see each other's counts.
 
 mod counts;
@@ -94,12 +94,12 @@ impl Calls {
     }
 }
 
-/// What is wrong with the files of the counts.
+/// Problems of the count files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageProblem {
     /// The file, relative to the home.
     pub file: String,
-    /// What is wrong with it.
+    /// The problem.
     pub reason: String,
 }
 
@@ -153,7 +153,7 @@ impl UsageLog {
         }
     }
 
-    /// What is wrong with the files. Calls go on regardless; the counts that a file held are not there.
+    /// Problems of the files. Calls go on regardless; the counts that a file held are not there.
     pub fn problems(&self) -> Vec<UsageProblem> {
         let read = self.files.read();
         let files = read.problems.into_iter();
@@ -222,7 +222,7 @@ impl UsageLog {
             return Some(left);
         }
         state.appended = Some(Instant::now());
-        // In the lock, or whoever asks meanwhile would see fewer than before. It is an append to a file, no more.
+        // In the lock, or a reader in the meantime would see fewer than before. It is an append to a file, no more.
         let is_long = match self.files.append(&state.waiting) {
             Ok(is_long) => {
                 state.waiting = Counts::default();

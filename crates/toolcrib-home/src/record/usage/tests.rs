@@ -436,7 +436,7 @@ fn lines_that_were_folded_into_a_file_that_is_set_aside_are_not_counted_twice() 
     log.settle(true);
     let lines = std::fs::read(home.file("usage.jsonl")).unwrap();
     log.mend().unwrap();
-    // Whoever folded died before it could remove them; then the file was damaged.
+    // The folding process died before it could remove them; then the file was damaged.
     std::fs::write(home.file("usage.1.jsonl"), lines).unwrap();
     assert_eq!(home.count("core", "a"), 1);
     std::fs::write(home.file("usage.json"), "{").unwrap();

@@ -1,4 +1,4 @@
-//! Why a tool that somebody asks for is not there, as far as the store knows: a bundle that is none, another version, a damaged file.
+//! Why a tool that someone asks for is not there, as far as the store knows: a bundle that is none, another version, a damaged file.
 
 use crate::model::ids::BundleId;
 use crate::model::names::{Slug, Version};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::reading::{self, How, Implementation};
 use super::workshop::Lookup;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::definition::{Definition, LinkFault, Problem, Severity};
 use crate::exec::command::CommandTool;
 use crate::exec::spec_of;
@@ -35,17 +35,17 @@ pub(crate) fn check(
     let mut manifest = manifest.clone();
     let reading = reading::read(&manifest, How::Check);
     let mut problems = reading.problems;
-    let (mut found, mut faults): (Vec<Found>, Vec<LinkFault>) = (Vec::new(), Vec::new());
+    let (mut found, mut faults): (Vec<SpannedProblem>, Vec<LinkFault>) = (Vec::new(), Vec::new());
     if manifest.is_built_in && manifest.kind != ToolKind::Http {
-        let message = "a stored tool is no built-in tool";
+        let message = "a stored tool cannot be a built-in tool";
         found.push(
-            Found::error("unknown-value", reading.text.field("isBuiltIn"), message)
+            SpannedProblem::error("unknown-value", reading.text.field("isBuiltIn"), message)
                 .help("write `\"isBuiltIn\": false`, or remove it"),
         );
     }
     if let Some(other) = alike {
         let message = look_alike(&manifest.slug, other);
-        found.push(Found::error(
+        found.push(SpannedProblem::error(
             "look-alike",
             reading.text.field("slug"),
             message,
@@ -71,7 +71,7 @@ pub(crate) fn check(
     Checked { manifest, problems }
 }
 
-/// What is wrong with how a definition uses other tools.
+/// Problems with how a definition uses other tools.
 fn links(definition: &Arc<Definition>, lookup: Lookup<'_>) -> Vec<LinkFault> {
     let mut uses = definition.uses().into_iter().enumerate();
     if let Some((number, unknown)) = uses.find(|(_, used)| lookup(used).is_none()) {
@@ -79,7 +79,10 @@ fn links(definition: &Arc<Definition>, lookup: Lookup<'_>) -> Vec<LinkFault> {
         return vec![LinkFault {
             code: "unknown-tool",
             span: at.tool,
-            message: format!("it uses `{}`, which is no tool here", shorten(unknown, 80)),
+            message: format!(
+                "it uses `{}`, and there is no tool of that name",
+                shorten(unknown, 80)
+            ),
         }];
     }
     CommandTool::link_faults(definition, lookup)
@@ -91,10 +94,10 @@ fn fill_in(
     definition: &Definition,
     lookup: Lookup<'_>,
     place: std::ops::Range<usize>,
-) -> Option<Found> {
+) -> Option<SpannedProblem> {
     let spec = match spec_of(definition, lookup) {
         Ok(spec) => spec,
-        Err(error) => return Some(Found::error("bad-schema", place, error.message())),
+        Err(error) => return Some(SpannedProblem::error("bad-schema", place, error.message())),
     };
     let made = spec.input_schema.as_value();
     if reading::says_other_arguments(manifest, made) {
@@ -104,7 +107,9 @@ fn fill_in(
             }
             _ => "`argSchema` of a command is made from `impl.parameters`, and this is another one",
         };
-        return Some(Found::error("said-twice", place, message).help("leave `argSchema` out"));
+        return Some(
+            SpannedProblem::error("said-twice", place, message).help("leave `argSchema` out"),
+        );
     }
     manifest.arg_schema = made.clone();
     None

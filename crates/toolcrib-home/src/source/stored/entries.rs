@@ -17,11 +17,11 @@ use crate::spec::manifest::{Bundle, ToolKind};
 use crate::store::archive::IMPORTED_AT;
 use crate::store::{Changes, Damage, Store, StoredTool, ToolKey};
 
-/// What is registered of a store.
+/// The registered entries of a store.
 pub(super) struct Entries {
-    tools: BTreeMap<ToolKey, Known>,
+    tools: BTreeMap<ToolKey, RegisteredRecord>,
     bundles: HashMap<BundleId, KnownBundle>,
-    /// Those that may build on other tools, and some that are gone: nobody walks all tools because one has changed.
+    /// Those that may build on other tools, and some that are gone: no one walks all tools because one has changed.
     linked: BTreeSet<ToolKey>,
     /// Records that are too many.
     left_out: BTreeSet<ToolKey>,
@@ -38,10 +38,10 @@ pub(super) struct Entries {
 }
 
 /// A record that is registered.
-struct Known {
+struct RegisteredRecord {
     /// None if it is damaged.
     record: Option<Arc<StoredTool>>,
-    /// What is wrong with it then.
+    /// Its problem then.
     damage: Option<Damage>,
     entry: Arc<Entry>,
     /// Why its tool can never be made, as far as that shows at once.
@@ -56,7 +56,7 @@ struct KnownBundle {
     home: Home,
     /// As its file says.
     state: BundleState,
-    /// What is wrong with its file.
+    /// The problem of its file.
     damage: Option<String>,
 }
 
@@ -219,7 +219,7 @@ impl Entries {
             self.left_out.insert(key);
             return;
         }
-        let is_kept = |before: &Known| {
+        let is_kept = |before: &RegisteredRecord| {
             let old = before.record.as_ref();
             !swap.renamed.contains(&key.bundle) && old.is_some_and(|old| is_switch(old, &record))
         };
@@ -261,7 +261,7 @@ impl Entries {
         registry: &Registry,
         workshop: &Arc<Workshop>,
         record: Arc<StoredTool>,
-    ) -> Known {
+    ) -> RegisteredRecord {
         let home = self.bundle(record.key.bundle).home;
         let (mut registration, switches) = self.registration(&record);
         let (spec, fault) = workshop.head_spec(&record, home.slug.clone(), &mut self.pool);
@@ -283,7 +283,7 @@ impl Entries {
                 }
                 let missing = RefCell::new(None);
                 let lookup = |reference: &str| -> Option<Arc<ToolSpec>> {
-                    // Noted before the look: who changes that tool meanwhile finds it here, and has this one made anew.
+                    // Noted before the look: who changes that tool meanwhile finds it here, and has this one made again.
                     if let Some(links) = links {
                         links.note(reference, None);
                     }
@@ -307,7 +307,7 @@ impl Entries {
         };
         let entry =
             registry.entry_lazily(Arc::new(spec), Source::Store, registration, switches, make);
-        Known {
+        RegisteredRecord {
             record: Some(record),
             damage: None,
             entry,
@@ -317,10 +317,15 @@ impl Entries {
     }
 
     /// The same tool by another record, which differs by nothing but a switch: it stays made, and its calls are counted on.
-    fn known_again(&self, registry: &Registry, known: Known, record: Arc<StoredTool>) -> Known {
+    fn known_again(
+        &self,
+        registry: &Registry,
+        known: RegisteredRecord,
+        record: Arc<StoredTool>,
+    ) -> RegisteredRecord {
         let (mut registration, switches) = self.registration(&record);
         registration.unavailable.clone_from(&known.fault);
-        Known {
+        RegisteredRecord {
             entry: registry.entry_again(&known.entry, registration, switches),
             record: Some(record),
             ..known
@@ -371,7 +376,7 @@ impl Entries {
         }
     }
 
-    fn broken(&self, registry: &Registry, key: &ToolKey, damage: &Damage) -> Known {
+    fn broken(&self, registry: &Registry, key: &ToolKey, damage: &Damage) -> RegisteredRecord {
         let bundle = self.bundle(key.bundle);
         let spec = workshop::damaged_spec(&key.slug, &key.version, bundle.home.slug.clone());
         let why = format!(
@@ -389,7 +394,7 @@ impl Entries {
         };
         let make = move || Err(why.clone());
         let spec = Arc::new(spec);
-        Known {
+        RegisteredRecord {
             record: None,
             damage: Some(damage.clone()),
             entry: registry.entry_lazily(spec, Source::Store, registration, switches, make),
@@ -465,7 +470,7 @@ impl Entries {
         }
     }
 
-    /// Makes tools anew that were made on others than there are now.
+    /// Rebuilds tools that were built on other tools than exist now.
     pub(super) fn relink(&mut self, registry: &Registry, workshop: &Arc<Workshop>) {
         let is_stale = |links: &Links| {
             let found = links.found().clone();

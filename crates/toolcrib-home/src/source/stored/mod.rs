@@ -7,7 +7,7 @@
 //! absence   why a tool is not there
 //! ```
 //!
-//! A record is registered by its head; its tool is made when it is first needed. Only what changed is registered anew, so that a store of
+//! A record is registered by its head; its tool is made when it is first needed. Only changed tools are registered again, so that a store of
 //! any size costs nothing while nothing happens in it. Edits by hand are found by a look at every file, which takes at most a
 //! twentieth of the time; in a large store another thread does it.
 //!
@@ -43,7 +43,7 @@ pub(crate) use check::{Checked, check, refusal};
 pub(crate) use reading::command_of;
 pub(crate) use workshop::Workshop;
 
-/// How much longer than a thorough look took nobody takes another: it has a twentieth of the time.
+/// How much longer than a thorough look took no one takes another: it has a twentieth of the time.
 const PACE: u32 = 20;
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long a call waits for many files to be read.
@@ -128,9 +128,9 @@ impl StoredTools {
         self.take(registry, &mut entries, changes)
     }
 
-    /// Brings a registry up to date if something has changed, or it is time to see whether somebody edited a file; unless somebody
-    /// else does already. What takes long is done by another thread: looking at many files, for which nobody waits, and reading them, for which
-    /// a call waits a little. Nobody waits for a writer.
+    /// Brings a registry up to date if something has changed, or it is time to see whether someone edited a file; unless someone
+    /// else does already. What takes long is done by another thread: looking at many files, for which no one waits, and reading them, for which
+    /// a call waits a little. No one waits for a writer.
     pub(crate) fn follow(self: &Arc<Self>, registry: &Registry) {
         let mut look = Look::Glance;
         if self.since_begun(Instant::now()) >= self.next_look.load(Ordering::Relaxed) {
@@ -190,7 +190,7 @@ impl StoredTools {
         u64::try_from(nanos).unwrap_or(u64::MAX)
     }
 
-    /// Has nobody take a thorough look for a while after one that began then.
+    /// Has no one take a thorough look for a while after one that began then.
     fn pause_after(&self, start: Instant) {
         let pause = (start.elapsed() * PACE).min(LONGEST_PAUSE);
         let next = self.since_begun(Instant::now() + pause);
@@ -223,12 +223,12 @@ impl StoredTools {
         true
     }
 
-    /// Makes tools anew that build on others than they did, after tools of files or of the program changed.
+    /// Rebuilds tools whose dependencies changed, after tools of files or of the program changed.
     pub(crate) fn relink(&self, registry: &Registry) {
         self.entries().relink(registry, &self.workshop);
     }
 
-    /// Switches tools off as the user's flags say; without flags nobody can tell, and all are off.
+    /// Switches tools off as the user's flags say; without flags no one can tell, and all are off.
     pub(super) fn switch(&self, flags: Option<&Flags>, workspace: Option<&Path>) {
         self.entries().switch(flags, workspace);
     }
@@ -253,7 +253,7 @@ impl StoredTools {
         problems
     }
 
-    /// What is wrong with the store as a whole, for everybody who opens it.
+    /// Problems of the store as a whole, for everyone who opens it.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let entries = self.entries();
         let mut warnings: Vec<String> = entries.trouble.iter().cloned().collect();
@@ -267,7 +267,7 @@ fn aside(work: impl FnOnce() + Send + 'static, patience: Duration) -> bool {
     let (done, waiting) = mpsc::channel();
     let work = move || {
         work();
-        // Whoever waited may be gone.
+        // The waiting caller may be gone.
         let _ = done.send(());
     };
     let thread = std::thread::Builder::new().name("toolcrib-store".to_owned());

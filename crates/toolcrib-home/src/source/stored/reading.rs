@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::text::RecordText;
-use crate::definition::problem::Found;
-use crate::definition::{self, Definition, Problem, Severity};
+use crate::definition::problem::SpannedProblem;
+use crate::definition::{self, Definition, Problem, RequiresApproval, Severity};
 use crate::manifest::fields::HTTP_FIELDS;
 use crate::manifest::{self, HttpDefinition};
 use crate::model::digest::Digester;
@@ -17,6 +17,7 @@ use crate::model::names::WireName;
 use crate::model::text::shorten;
 use crate::schema::Schema;
 use crate::spec::manifest::{ToolKind, ToolManifest};
+use crate::template::{NamedParameter, Names, ParameterKind};
 
 /// What a record's tool does.
 #[derive(Clone)]
@@ -108,7 +109,14 @@ pub(crate) fn command_of(manifest: &ToolManifest) -> Option<Arc<Definition>> {
 fn is_known(kind: ToolKind, field: &str) -> bool {
     match kind {
         ToolKind::Http => HTTP_FIELDS.iter().any(|known| known.path == field),
-        _ => ["keywords", "lastCalledAt", "callCount", "$schema"].contains(&field),
+        _ => [
+            "requiresApproval",
+            "keywords",
+            "lastCalledAt",
+            "callCount",
+            "$schema",
+        ]
+        .contains(&field),
     }
 }
 
@@ -123,7 +131,7 @@ fn http(
         How::Check => manifest::read_record(bytes, manifest.slug.as_str()),
     };
     let definition = reading.definition.map(|mut definition| {
-        // Who only checks has no grants to compare it with.
+        // A mere check has no grants to compare it with.
         if how == How::Load {
             definition.digest = content_digest(manifest);
         }
@@ -147,6 +155,9 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
     if !manifest.tags.is_empty() {
         said.push(("tags", "tags", json!(manifest.tags)));
     }
+    if let Some(required) = said_approval(manifest) {
+        said.push(("requires-approval", "requiresApproval", required.clone()));
+    }
     if is_alias {
         said.push(("type", "type", json!("alias")));
     }
@@ -155,7 +166,7 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
         let own = implementation.get(*key);
         if own.is_some_and(|own| own != value) {
             found.push(
-                Found::error(
+                SpannedProblem::error(
                     "said-twice",
                     text.field("impl"),
                     format!("`impl.{key}` is not what the record's `{field}` says"),
@@ -166,9 +177,9 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
     }
     for key in ["tags", "description"] {
         if implementation.contains_key(key) && !said.iter().any(|(known, _, _)| *known == key) {
-            let message = format!("`{key}` stands in `impl`, and the record itself has none");
+            let message = format!("`{key}` is in `impl`, and the record itself has none");
             let help = format!("move `{key}` out of `impl`, beside `slug`");
-            found.push(Found::error("said-twice", text.field("impl"), message).help(help));
+            found.push(SpannedProblem::error("said-twice", text.field("impl"), message).help(help));
         }
     }
     let says_alias = implementation.contains_key("base-tool")
@@ -178,7 +189,7 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
     if says_alias && !is_alias {
         let message = "`impl` is that of an alias, and the record is of type `command`";
         let help = "write `\"type\": \"alias\"`";
-        found.push(Found::error("said-twice", text.field("type"), message).help(help));
+        found.push(SpannedProblem::error("said-twice", text.field("type"), message).help(help));
     }
     if !found.is_empty() {
         return (None, text.placed(found));
@@ -204,7 +215,7 @@ fn function(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementatio
         .filter_map(|key| implementation.get(key))
         .collect();
     let found = match names.as_slice() {
-        [] => Found::error(
+        [] => SpannedProblem::error(
             "missing-field",
             text.field("impl"),
             "`impl` names no function",
@@ -214,13 +225,13 @@ fn function(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementatio
             Some(name) if !name.is_empty() && rest.iter().all(|other| other == one) => {
                 return (Some(Implementation::Function(name.to_owned())), Vec::new());
             }
-            Some(name) if !name.is_empty() => Found::error(
+            Some(name) if !name.is_empty() => SpannedProblem::error(
                 "said-twice",
                 text.field("impl"),
                 "`impl.goFunc` and `impl.function` name two functions",
             )
             .help("remove one of them"),
-            _ => Found::error(
+            _ => SpannedProblem::error(
                 "wrong-type",
                 text.field("impl"),
                 "the function in `impl` must be a name, which is a text",
@@ -261,36 +272,84 @@ fn upstream(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementatio
         Some((server, tool)) => (Some(Implementation::Upstream { server, tool }), Vec::new()),
         None => {
             let message = "`impl` of a tool of type `mcp` names a `server` and a `tool` there";
-            let found = Found::error("missing-field", text.field("impl"), message)
+            let found = SpannedProblem::error("missing-field", text.field("impl"), message)
                 .help("write `\"impl\": {\"server\": \"files\", \"tool\": \"read\"}`");
             (None, text.placed(vec![found]))
         }
     }
 }
 
-fn no_implementation(text: &RecordText) -> Found {
+fn no_implementation(text: &RecordText) -> SpannedProblem {
     let message = "`impl` must be a JSON object that says what the tool does";
-    Found::error("wrong-type", text.field("impl"), message)
+    SpannedProblem::error("wrong-type", text.field("impl"), message)
 }
 
-/// What is wrong with fields that every kind has. The reader of HTTP tools sees to them itself.
-fn general(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
+/// `requiresApproval` as a record has it; `null` says nothing.
+fn said_approval(manifest: &ToolManifest) -> Option<&Value> {
+    let said = manifest.extra.get("requiresApproval")?;
+    (!said.is_null()).then_some(said)
+}
+
+/// `requiresApproval` of a function or an upstream tool; the readers of the other kinds read it themselves.
+pub(super) fn requires_approval(manifest: &ToolManifest) -> Result<RequiresApproval, String> {
+    let text = match said_approval(manifest) {
+        None => return Ok(RequiresApproval::Unsaid),
+        Some(Value::Bool(always)) => always.to_string(),
+        Some(Value::String(text)) => text.clone(),
+        Some(_) => return Err("it must be true, false or an expression".to_owned()),
+    };
+    let properties = manifest.arg_schema.get("properties");
+    let properties = properties.and_then(Value::as_object);
+    let parameters = properties
+        .into_iter()
+        .flat_map(|properties| properties.keys());
+    let names = Names {
+        parameters: parameters
+            .map(|name| NamedParameter {
+                name: name.clone(),
+                kind: ParameterKind::String,
+                format: None,
+                raw: false,
+            })
+            .collect(),
+        ..Names::default()
+    };
+    RequiresApproval::parse(&text, &names).map_err(|problems| {
+        let messages = problems.into_iter().map(|problem| problem.message);
+        messages.collect::<Vec<_>>().join("; ")
+    })
+}
+
+/// Problems of fields that every kind has. The reader of HTTP tools sees to them itself.
+fn general(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<SpannedProblem> {
     let mut found = Vec::new();
     let is_http = manifest.kind == ToolKind::Http;
     let is_command = matches!(manifest.kind, ToolKind::Command | ToolKind::Alias);
     if !is_http && !is_command && manifest.description.trim().is_empty() {
         let message = "`description` is blank; it is what a model decides by";
-        found.push(Found::error(
+        found.push(SpannedProblem::error(
             "missing-value",
             text.field("description"),
             message,
         ));
     }
+    if !is_http
+        && !is_command
+        && let Err(why) = requires_approval(manifest)
+    {
+        let message = format!("`requiresApproval` cannot be used: {why}");
+        let span = text.field("requiresApproval");
+        found.push(SpannedProblem::error("template-expression", span, message));
+    }
     if !is_http && let Some(limits) = &manifest.limits {
         for limit in limits.extra.keys() {
             let limit = shorten(limit, 60);
             let message = format!("`limits.{limit}` is not known for this type of tool");
-            found.push(Found::error("unknown-key", text.field("limits"), message));
+            found.push(SpannedProblem::error(
+                "unknown-key",
+                text.field("limits"),
+                message,
+            ));
         }
     }
     if !is_http {
@@ -303,14 +362,14 @@ fn general(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
                 let message = format!(
                     "the field `{field}` is not known to this version; it is kept, and does nothing"
                 );
-                found.push(Found::warning("without-effect", 0..0, message));
+                found.push(SpannedProblem::warning("without-effect", 0..0, message));
             }
         }
     }
     found
 }
 
-fn schemas(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
+fn schemas(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<SpannedProblem> {
     let input = Schema::stored(manifest.arg_schema.clone());
     let output = manifest.output_schema.clone().map(Schema::output);
     let all = [("argSchema", Some(input)), ("outputSchema", output)];
@@ -319,13 +378,18 @@ fn schemas(manifest: &ToolManifest, text: &RecordText, how: How) -> Vec<Found> {
         let checked = schema.map(|schema| {
             let schema = schema?;
             match how {
-                How::Load => Ok(()),
+                // A tool that cannot be called is not offered; what only authors are held to is looked at when they ask.
+                How::Load => schema.usable_at_a_glance(),
                 How::Check => schema.compile(),
             }
         });
         if let Some(Err(error)) = checked {
             let message = format!("`{field}` cannot be used: {error}");
-            found.push(Found::error("bad-schema", text.field(field), message));
+            found.push(SpannedProblem::error(
+                "bad-schema",
+                text.field(field),
+                message,
+            ));
         }
     }
     found

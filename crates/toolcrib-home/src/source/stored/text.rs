@@ -1,14 +1,14 @@
 //! The text of a record and where things stand in it: [`RecordText`].
 //!
 //! Places are those of the record as the store writes it: pretty-printed, one field of the manifest to a line that starts with two
-//! spaces. The reader of commands gets `impl` line by line as it stands there, with one line before it for what the manifest says
+//! spaces. The reader of commands gets `impl` line by line as it is there, with one line before it for what the manifest says
 //! (name, description, …), so that every place of its is a place of the record a fixed number of lines and bytes further down.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::definition::problem::{self, Found};
+use crate::definition::problem::{self, SpannedProblem};
 use crate::definition::{Problem, UseAt};
 use crate::spec::manifest::ToolManifest;
 
@@ -43,7 +43,7 @@ impl RecordText {
         RecordText(escaped(text) + "\n")
     }
 
-    /// Where a field of the manifest stands, by its key; the start of the record if it does not.
+    /// Where a field of the manifest is, by its key; the start of the record if it does not.
     pub(super) fn field(&self, key: &str) -> Range<usize> {
         // No value has a line end in it, so that a line with this indentation is the manifest's own.
         let line = format!("\n  \"{key}\":");
@@ -54,7 +54,7 @@ impl RecordText {
     }
 
     /// Problems with their lines and columns.
-    pub(super) fn placed(&self, found: Vec<Found>) -> Vec<Problem> {
+    pub(super) fn placed(&self, found: Vec<SpannedProblem>) -> Vec<Problem> {
         problem::placed(found, &self.0, 0)
     }
 
@@ -86,7 +86,7 @@ impl RecordText {
             Some(at) => at + "\n  \"impl\": {\n".len(),
             None => return 0..0,
         };
-        // What is inside has more indentation.
+        // Nested lines have more indentation.
         let length = self.0[start..].find("\n  }").unwrap_or(0);
         start..start + length
     }
@@ -116,7 +116,7 @@ fn escaped(text: String) -> String {
 impl CommandText {
     /// Problems of the text as problems of the record.
     pub(super) fn problems(&self, problems: Vec<Problem>, record: &RecordText) -> Vec<Problem> {
-        let found = problems.into_iter().map(|problem| Found {
+        let found = problems.into_iter().map(|problem| SpannedProblem {
             code: problem.code,
             severity: problem.severity,
             span: self.span(&problem.span, record),

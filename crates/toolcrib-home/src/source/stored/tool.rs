@@ -48,7 +48,7 @@ impl Names {
         }
     }
 
-    /// What is wrong now, if something is. Secrets come and go while the tool is there.
+    /// The present problem, if there is one. Secrets come and go while the tool is there.
     pub(super) fn clash(&self) -> Option<String> {
         let readings = self.secrets.readings();
         let mut clash = self.clash.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,6 @@
 //! Makes tools of records: [`Workshop`].
 //!
-//! A tool is made when it is first needed, by what is there then. What is missing (a function, a program, a tool that it uses) makes it
+//! A tool is made when it is first needed, by what is there then. A missing part (a function, a program, a tool that it uses) makes it
 //! unavailable with that reason; the record stays as it is.
 
 use std::collections::HashMap;
@@ -11,10 +11,11 @@ use serde_json::{Value, json};
 
 use super::reading::{self, How, Implementation};
 use super::tool::{Names, StoredRun};
-use crate::definition::Severity;
+use crate::definition::{RequiresApproval, Severity};
 use crate::exec::FunctionRef;
 use crate::exec::command::{CommandSettings, CommandTool};
 use crate::exec::http::{self, HttpSettings};
+use crate::manifest::{effects_of, reads};
 use crate::model::effects::Effects;
 use crate::model::ids::BundleId;
 use crate::model::limits::LimitsPatch;
@@ -117,7 +118,9 @@ impl Workshop {
                 let uses = definition.uses().into_iter();
                 if let Some(unknown) = { uses }.find(|used| lookup(used).is_none()) {
                     let shown = shorten(unknown, 80);
-                    return Err(format!("it uses `{shown}`, which is no tool here"));
+                    return Err(format!(
+                        "it uses `{shown}`, and there is no tool of that name"
+                    ));
                 }
                 unavailable = CommandTool::missing(&definition);
                 let settings = Arc::clone(&self.settings);
@@ -141,19 +144,24 @@ impl Workshop {
                     return Err(not_registered(&name));
                 };
                 let digest = reading::content_digest(&manifest);
+                let requires_approval = requires_approval(&manifest)?;
                 let keywords = keywords(manifest.extra.get("keywords"));
                 let mut spec = manifest
                     .into_spec(bundle, &mut SchemaPool::default())
                     .map_err(|error| error.message().to_owned())?;
                 spec.keywords = keywords;
                 spec.content_digest = Some(digest);
-                let tool = Arc::new(FunctionRef::new(spec, Arc::clone(function)));
+                let tool = Arc::new(FunctionRef::new(
+                    spec,
+                    Arc::clone(function),
+                    requires_approval,
+                ));
                 let spec = ToolSpec::clone(&tool.spec());
                 (tool, spec)
             }
             Implementation::Upstream { server, tool } => {
                 let behind = self.upstreams.accepted(&server, &tool);
-                // Noted also where it is not there: when it comes, or is another one, this tool is made anew.
+                // Noted also where it is not there: when it comes, or is another one, this tool is made again.
                 let slug = behind.as_ref().map_or_else(
                     |_| Slug::from_wire(&WireName::fit(&tool)),
                     |behind| behind.spec().slug.clone(),
@@ -161,6 +169,7 @@ impl Workshop {
                 lookup(&format!("{server}/{slug}"));
                 let behind = behind.map_err(|why| no_upstream(&server, &tool, &why))?;
                 let digest = reading::content_digest(&manifest);
+                let requires_approval = requires_approval(&manifest)?;
                 let keywords = keywords(manifest.extra.get("keywords"));
                 let mut spec = manifest
                     .into_spec(bundle, &mut SchemaPool::default())
@@ -171,7 +180,7 @@ impl Workshop {
                 let own = behind.spec();
                 let own = own.content_digest.as_deref().unwrap_or_default();
                 spec.content_digest = Some(format!("{digest} {own}"));
-                let tool = Arc::new(FunctionRef::new(spec, Arc::new(behind)));
+                let tool = Arc::new(FunctionRef::new(spec, Arc::new(behind), requires_approval));
                 let spec = ToolSpec::clone(&tool.spec());
                 (tool, spec)
             }
@@ -183,6 +192,12 @@ impl Workshop {
             unavailable,
         })
     }
+}
+
+/// The `requiresApproval` of a record, which was read without a problem.
+fn requires_approval(manifest: &ToolManifest) -> Result<RequiresApproval, String> {
+    reading::requires_approval(manifest)
+        .map_err(|why| format!("its `requiresApproval` cannot be used: {why}"))
 }
 
 /// What a record adds to what its command publishes.
@@ -232,6 +247,23 @@ struct Face {
     limits: Option<ManifestLimits>,
     #[serde(default)]
     keywords: Value,
+    #[serde(rename = "impl", default)]
+    implementation: Value,
+}
+
+impl Face {
+    /// Whether an HTTP tool's methods change nothing. What cannot be read is refused later.
+    fn only_reads(&self) -> bool {
+        let requests = match &self.implementation {
+            Value::Array(requests) => requests.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        requests.iter().all(|request| {
+            let method = request.get("method").and_then(Value::as_str);
+            let method = method.map_or(Ok(::http::Method::GET), str::parse);
+            method.is_ok_and(|method| reads(&method))
+        })
+    }
 }
 
 impl Workshop {
@@ -250,6 +282,7 @@ impl Workshop {
         let face: Option<Face> = serde_json::from_slice(&record.bytes)
             .map_err(|error| note(error.to_string()))
             .ok();
+        let only_reads = face.as_ref().is_some_and(Face::only_reads);
         let (arguments, output, limits, words) = match face {
             Some(face) => (
                 face.arg_schema,
@@ -278,6 +311,9 @@ impl Workshop {
         spec.title = Some(head.display_name.clone()).filter(|title| !title.is_empty());
         spec.output_schema = output.map(|schema| pool.share(schema.into()));
         spec.effects = Effects::from_tags(head.tags.iter().map(String::as_str));
+        if head.kind == ToolKind::Http {
+            spec.effects = effects_of(spec.effects, only_reads);
+        }
         spec.tags.clone_from(&head.tags);
         spec.traits.open_world = (head.kind == ToolKind::Http).then_some(true);
         spec.limits = limits.map(|limits| limits.call).unwrap_or_default();

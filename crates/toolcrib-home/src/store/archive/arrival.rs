@@ -36,7 +36,7 @@ const MAX_NOTES: usize = 50;
 /// A bundle that came from elsewhere, as it would be taken in: switched off, and nothing that a home says about its own.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Archive {
-    /// What is in it, as it would be installed.
+    /// Its contents, as they would be installed.
     pub contents: Contents,
     /// What it said and is not taken over, and what is odd about it; safe to show.
     pub notes: Vec<String>,
@@ -95,7 +95,7 @@ impl Archive {
         })
     }
 
-    /// The same under another name, with ids of its own: a second copy, which has nothing to do with the first.
+    /// A copy under another name, with its own ids: a second copy, which has nothing to do with the first.
     #[must_use]
     pub fn renamed(mut self, slug: Slug) -> Archive {
         let id = BundleId::generate();
@@ -153,7 +153,7 @@ impl Archive {
         Ok(())
     }
 
-    /// Takes the bundle in, in one step: all of it or nothing. Times are the store's; ids of tools are kept where nobody else has them.
+    /// Takes the bundle in, in one step: all of it or nothing. Times are the store's; ids of tools are kept where no one else has them.
     pub fn install(self, store: &Store, how: Install) -> Result<Arc<StoredBundle>, StoreError> {
         self.check(store, how)?;
         store.install(self.contents.bundle, self.contents.tools, how)
@@ -256,7 +256,7 @@ impl Reader {
                 "`{entry}` has hidden characters in its texts: people see them escaped, models do not get them"
             ));
         }
-        // A bundle's business; here it would be a field that nobody knows.
+        // A bundle's business; here it would be a field that no one knows.
         tool.extra.remove("softDeletedAt");
         self.forget(entry, &mut tool.extra);
         Ok(tool)
@@ -304,7 +304,7 @@ impl Reader {
         if missing.is_empty() {
             return serde_json::from_slice(content).map_err(refused);
         }
-        // As text, so that a field that stands twice is still refused, and lines keep their numbers.
+        // As text, so that a field that is twice is still refused, and lines keep their numbers.
         let text = std::str::from_utf8(content).unwrap_or_default();
         let opened = text.find('{').map_or(0, |brace| brace + 1);
         let (head, tail) = text.split_at(opened);

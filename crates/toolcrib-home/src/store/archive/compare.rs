@@ -1,13 +1,13 @@
 //! What one bundle has that another has not: [`compare`].
 //!
-//! Ids, times and what a home says about its own (whether the bundle is on, when it was imported) are no differences: two copies of one bundle
+//! Ids, times and what a home says about its own (whether the bundle is on, when it was imported) are not differences: two copies of one bundle
 //! are the same. Whether one of its tools is on is the bundle's own word, and is compared.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::reach::Reach;
+use super::reach::ToolReach;
 use super::{Contents, IMPORTED_AT, STATE};
 use crate::definition::Problem;
 use crate::model::JsonObject;
@@ -15,7 +15,7 @@ use crate::model::diff;
 use crate::model::names::{Slug, Version};
 use crate::spec::manifest::{Bundle, ToolManifest};
 
-/// Fields that are no difference.
+/// Fields that do not count as differences.
 const UNCOMPARED: [&str; 5] = ["bundleID", "toolID", "createdAt", "modifiedAt", "isBuiltIn"];
 /// Those of a bundle alone.
 const UNCOMPARED_OF_BUNDLES: [&str; 3] = ["isEnabled", "softDeletedAt", IMPORTED_AT];
@@ -50,9 +50,9 @@ pub struct ToolComparison {
     /// What becomes of it.
     pub change: ToolChange,
     /// What it runs and reaches: as of now, or as it did where it is removed.
-    pub reach: Reach,
+    pub reach: ToolReach,
     /// What it reached before, where it is changed.
-    pub before: Option<Reach>,
+    pub before: Option<ToolReach>,
     /// Everything that is wrong or doubtful about it; with an error it cannot be called.
     pub problems: Vec<Problem>,
     /// The definition that `reach` is about.
@@ -85,7 +85,7 @@ impl Comparison {
     }
 }
 
-/// Compares a bundle with an older state of it, or with none. What is wrong with a definition is for `check` to say, which knows more than a
+/// Compares a bundle with an older state of it, or with none. Problems of a definition are reported by `check`, which knows more than a
 /// store.
 pub fn compare(
     old: Option<&Contents>,
@@ -106,14 +106,14 @@ pub fn compare(
             [Some(old), None] => (old, None, ToolChange::Removed),
             [Some(old), Some(new)] => match changed(old, new) {
                 ToolChange::Same => (new, None, ToolChange::Same),
-                change => (new, Some(Reach::of(old)), change),
+                change => (new, Some(ToolReach::of(old)), change),
             },
         };
         Some(ToolComparison {
             slug: tool.slug.clone(),
             version: tool.version.clone(),
             change,
-            reach: Reach::of(tool),
+            reach: ToolReach::of(tool),
             before,
             problems: check(tool),
             tool: tool.clone(),

@@ -11,7 +11,7 @@ use crate::store::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The archive itself.
-    #[error("the archive is refused: {0}; have it made anew with `toolcrib bundle export`")]
+    #[error("the archive is refused: {0}; have it exported again with `toolcrib bundle export`")]
     Zip(#[from] ZipError),
     /// There is no `bundle.json`.
     #[error(
@@ -23,7 +23,7 @@ pub enum ArchiveError {
     Entry {
         /// The entry.
         entry: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// An entry has more values in it than any definition.
@@ -78,7 +78,7 @@ pub enum ArchiveError {
         /// Why not.
         reason: ZipError,
     },
-    /// A secret's value stands in a definition.
+    /// A secret's value is in a definition.
     #[error("{}", leak(place, secrets))]
     Secret {
         /// The tool, `slug@version`; `bundle.json` for the bundle itself.
@@ -86,7 +86,7 @@ pub enum ArchiveError {
         /// Whose values stand there; none if it is a token that a server gave.
         secrets: Vec<SecretName>,
     },
-    /// The secrets cannot be read, so that nobody can say whether one stands in a definition.
+    /// The secrets cannot be read, so that no one can say whether one is in a definition.
     #[error("the bundle cannot be searched for secrets: {0}")]
     Secrets(#[from] SecretError),
     /// The store.
@@ -107,7 +107,7 @@ fn leak(place: &str, secrets: &[SecretName]) -> String {
         ),
     };
     format!(
-        "nothing is exported: {value} stands in `{place}`; write `{placeholder}` there (`toolcrib edit`) and export again"
+        "nothing is exported: {value} is in `{place}`; write `{placeholder}` there (`toolcrib edit`) and export again"
     )
 }
 

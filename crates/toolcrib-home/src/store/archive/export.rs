@@ -11,7 +11,7 @@ use crate::secret::SecretStore;
 use crate::spec::manifest::{Bundle, ToolManifest};
 use crate::store::{Store, StoreError, files};
 
-/// A bundle of the store as a ZIP archive; the same content gives the same bytes. Refused if a secret's value stands in it in any form that is
+/// A bundle of the store as a ZIP archive; the same content gives the same bytes. Refused if a secret's value is in it in any form that is
 /// masked elsewhere, or if a record of it is damaged: nothing is left out without a word.
 pub fn export(
     store: &Store,

@@ -6,7 +6,7 @@
 //! tools/<derived>.json    each version of each tool, as in the store
 //! ```
 //!
-//! An archive is written by nobody knows whom. It is read by a strict reader ([`zip`](self::ZipError)) into memory of bounded size and never
+//! An archive is written by no one knows whom. It is read by a strict reader ([`zip`](self::ZipError)) into memory of bounded size and never
 //! unpacked to disk; the names in it mean nothing. A bundle arrives switched off, and marked as imported, which makes every call of its tools ask.
 //!
 //! The invariant: an archive that is refused leaves nothing behind, and no value of a secret is ever in one that is written.
@@ -22,7 +22,7 @@ pub use arrival::{Archive, IMPORTED_AT};
 pub use compare::{Comparison, FieldChange, ToolChange, ToolComparison, compare};
 pub use error::ArchiveError;
 pub use export::{contents, export};
-pub use reach::{Reach, Told};
+pub use reach::{SecretUse, ToolReach};
 pub use zip::{
     MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_UNPACKED_BYTES, NameFault, ZipError,
 };

@@ -1,4 +1,4 @@
-//! What a tool of an archive would run and reach: [`Reach`], for whoever is to take it in.
+//! What a tool of an archive would run and reach: [`ToolReach`], for the person who decides on the import.
 
 use serde_json::{Value, json};
 
@@ -10,31 +10,32 @@ use crate::model::names::WireName;
 use crate::sandbox::Level;
 use crate::spec::manifest::{ToolKind, ToolManifest};
 
-/// What a tool would run and reach, whether or not it could: what is wrong with it is said by whoever checks it. Texts are those of the definition, placeholders and all; values of secrets are not known here.
+/// The programs and hosts that a tool would use, whether or not it could: the check reports its problems. Texts are those of the
+/// definition, placeholders and all; values of secrets are not known here.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reach {
+pub struct ToolReach {
     /// What it runs or sends, in the order of its definition, each text with what it is.
     pub runs: Vec<(String, String)>,
     /// Where requests go, as `allowedHosts` would name it.
     pub hosts: Vec<String>,
-    /// Which secrets are told whom.
-    pub tells: Vec<Told>,
+    /// The secrets and the hosts that receive them.
+    pub tells: Vec<SecretUse>,
     /// Other tools that it calls.
     pub tools: Vec<String>,
 }
 
-/// A secret, and who is told it.
+/// A secret, and the hosts that receive it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct SecretUse {
     /// The secret's name.
     pub secret: String,
     /// The host, as `allowedHosts` would name it.
     pub host: String,
 }
 
-impl Reach {
+impl ToolReach {
     /// What a tool would run and reach.
-    pub fn of(tool: &ToolManifest) -> Reach {
+    pub fn of(tool: &ToolManifest) -> ToolReach {
         match tool.kind {
             ToolKind::Http => http(tool),
             ToolKind::Command | ToolKind::Alias => command(tool),
@@ -47,14 +48,14 @@ impl Reach {
                     ),
                     None => ("runs", "a function that it does not name".to_owned()),
                 };
-                Reach::only(runs)
+                ToolReach::only(runs)
             }
             ToolKind::Mcp => {
                 let name =
                     text_of(&tool.implementation, &["tool"]).unwrap_or_else(|| tool.slug.as_str());
                 let server =
                     text_of(&tool.implementation, &["server"]).unwrap_or("it does not say which");
-                Reach::only((
+                ToolReach::only((
                     "asks",
                     format!("the MCP server {server} for its tool {name}"),
                 ))
@@ -62,10 +63,10 @@ impl Reach {
         }
     }
 
-    fn only((what, text): (&str, String)) -> Reach {
-        Reach {
+    fn only((what, text): (&str, String)) -> ToolReach {
+        ToolReach {
             runs: vec![(what.to_owned(), text)],
-            ..Reach::default()
+            ..ToolReach::default()
         }
     }
 }
@@ -76,14 +77,14 @@ fn text_of<'a>(implementation: &'a Value, names: &[&str]) -> Option<&'a str> {
         .find_map(|name| implementation.get(name)?.as_str())
 }
 
-fn http(tool: &ToolManifest) -> Reach {
+fn http(tool: &ToolManifest) -> ToolReach {
     let mut known = tool.clone();
     // What this version does not know is kept and does nothing; a file of a workspace would be refused for it.
     known
         .extra
         .retain(|name, _| HTTP_FIELDS.iter().any(|field| field.path == name));
     let reading = manifest::read_record(&super::export::json(&known), tool.slug.as_str());
-    let mut reach = Reach::default();
+    let mut reach = ToolReach::default();
     match &reading.definition {
         Some(definition) => reach.sends(definition),
         None => reach.raw(tool),
@@ -91,7 +92,7 @@ fn http(tool: &ToolManifest) -> Reach {
     reach
 }
 
-fn command(tool: &ToolManifest) -> Reach {
+fn command(tool: &ToolManifest) -> ToolReach {
     let name = match &tool.name {
         Some(name) => name.clone(),
         None => WireName::derive(&tool.slug),
@@ -108,7 +109,7 @@ fn command(tool: &ToolManifest) -> Reach {
     file.extend(tool.implementation.as_object().cloned().unwrap_or_default());
     // JSON is YAML.
     let reading = definition::read_record(&super::export::json(&file), name.as_str());
-    let mut reach = Reach::default();
+    let mut reach = ToolReach::default();
     match &reading.definition {
         Some(definition) => reach.programs(definition, &tool.implementation),
         None => reach.raw(tool),
@@ -116,7 +117,7 @@ fn command(tool: &ToolManifest) -> Reach {
     reach
 }
 
-impl Reach {
+impl ToolReach {
     fn sends(&mut self, definition: &HttpDefinition) {
         self.runs = manifest::requests(definition);
         self.hosts = distinct(
@@ -125,10 +126,15 @@ impl Reach {
                 .into_iter()
                 .map(|target| target.entry()),
         );
-        self.tells = distinct(definition.told().into_iter().map(|(name, target)| Told {
-            secret: name.as_str().to_owned(),
-            host: target.entry(),
-        }));
+        self.tells = distinct(
+            definition
+                .told()
+                .into_iter()
+                .map(|(name, target)| SecretUse {
+                    secret: name.as_str().to_owned(),
+                    host: target.entry(),
+                }),
+        );
     }
 
     fn programs(&mut self, definition: &Definition, implementation: &Value) {

@@ -9,7 +9,7 @@ fn code(error: StoreError) -> ErrorCode {
 
 #[test]
 fn a_bundle_is_written_as_s4_spells_it() {
-    let place = Place::new();
+    let place = TestHome::new();
     let id = put(&place.store(), "acme");
     let text = std::fs::read_to_string(place.bundle_dir(id).join("bundle.json")).unwrap();
     let expected = format!(
@@ -31,7 +31,7 @@ fn a_bundle_is_written_as_s4_spells_it() {
 
 #[test]
 fn nothing_is_created_before_there_is_something_to_write() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = BundleId::generate();
     assert!(store.changes(Look::Thorough).unwrap().is_empty());
@@ -52,12 +52,12 @@ fn nothing_is_created_before_there_is_something_to_write() {
 
 #[test]
 fn putting_a_bundle_again_keeps_when_it_was_made() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let made = place.now();
     place.pass(60);
-    // The same again, and the switch, are no structural change.
+    // The same again, and the switch, are not structural change.
     for is_enabled in [true, false, true] {
         let same = BundleDraft {
             is_enabled,
@@ -85,7 +85,7 @@ fn putting_a_bundle_again_keeps_when_it_was_made() {
 
 #[test]
 fn switching_a_bundle_leaves_everything_else() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let file = place.bundle_dir(id).join("bundle.json");
@@ -113,7 +113,7 @@ fn switching_a_bundle_leaves_everything_else() {
 
 #[test]
 fn a_slug_belongs_to_one_bundle_outside_the_bin() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let first = put(&store, "acme");
     let second = BundleId::generate();
@@ -143,7 +143,7 @@ fn a_slug_belongs_to_one_bundle_outside_the_bin() {
 
 #[test]
 fn what_is_in_the_bin_stays_as_it_is_until_it_is_taken_out() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let tool = key(id, "weather", "v1");
@@ -184,7 +184,7 @@ fn what_is_in_the_bin_stays_as_it_is_until_it_is_taken_out() {
 
 #[test]
 fn nothing_in_a_bundle_that_is_off_is_changed() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let tool = key(id, "weather", "v1");
@@ -200,7 +200,7 @@ fn nothing_in_a_bundle_that_is_off_is_changed() {
         assert_eq!(code(error), ErrorCode::Conflict);
     }
     store.delete_tool(&tool).unwrap();
-    // Somebody switches it on with an editor.
+    // Someone switches it on with an editor.
     let file = place.bundle_dir(id).join("bundle.json");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(
@@ -213,7 +213,7 @@ fn nothing_in_a_bundle_that_is_off_is_changed() {
 
 #[test]
 fn the_bundles_of_toolcrib_itself_cannot_be_written() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     for (id, name) in BundleId::OWN {
         let error = store.put_bundle(id, draft("acme")).unwrap_err();

@@ -5,8 +5,8 @@ use std::os::unix::fs::symlink;
 use super::*;
 
 /// A store of one bundle with the tools `a@v1` and `b@v1`.
-fn two_tools() -> (Place, Store, BundleId, ToolKey, ToolKey) {
-    let place = Place::new();
+fn two_tools() -> (TestHome, Store, BundleId, ToolKey, ToolKey) {
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let (a, b) = (key(id, "a", "v1"), key(id, "b", "v1"));
@@ -121,7 +121,7 @@ fn a_copy_is_told_from_what_it_was_copied_from() {
     store.changes(Look::Thorough).unwrap();
     assert_eq!(
         reason(&store),
-        "its name is not that of `a@v1`; somebody copied or renamed it"
+        "its name is not that of `a@v1`; it was copied or renamed"
     );
     assert_eq!(store.damage()[0].tool, Some((slug("a"), Version::v1())));
     assert_eq!(store.damage()[0].file, format!("bundles/{id}/copy.json"));
@@ -156,7 +156,7 @@ fn a_copy_is_told_from_what_it_was_copied_from() {
     assert_eq!(changes.tools.len(), 2);
     assert!(changes.damage);
     let error = store.set_aside(&twin).unwrap_err();
-    assert!(error.to_string().ends_with("is in order now"), "{error}");
+    assert!(error.to_string().ends_with("is fine now"), "{error}");
 }
 
 #[test]
@@ -274,10 +274,13 @@ fn of_two_bundles_with_one_slug_the_older_one_has_it() {
 fn a_directory_that_could_not_be_opened_is_opened_again_at_the_next_glance() {
     let (_place, store, id, _, _) = two_tools();
     let stamp = store.known().shelf(id).unwrap().stamp;
-    assert!(!matches!(stamp, known::Known::No));
+    assert!(!matches!(stamp, shelf::StampTrust::No));
     let flaw = files::Flaw::new("the disk reports an input/output error");
     store.known_mut().set_directory(id, Err(flaw));
-    assert_eq!(store.known().shelf(id).unwrap().stamp, known::Known::No);
+    assert_eq!(
+        store.known().shelf(id).unwrap().stamp,
+        shelf::StampTrust::No
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How one process follows what others write, and what somebody does with an editor.
+//! How one process follows what others write, and what someone does with an editor.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use crate::storage::Generation;
 
 #[test]
 fn a_bundle_and_its_tools_are_there_for_everybody() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     assert!(other.changes(Look::Glance).unwrap().is_empty());
     assert!(other.is_current());
@@ -47,7 +47,7 @@ fn a_bundle_and_its_tools_are_there_for_everybody() {
 
 #[test]
 fn two_changes_in_one_tick_of_the_clock_are_both_seen() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     for number in 0..10 {
@@ -69,7 +69,7 @@ fn two_changes_in_one_tick_of_the_clock_are_both_seen() {
 
 #[test]
 fn edits_by_hand_are_found_by_a_thorough_look() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let (a, b) = (key(id, "a", "v1"), key(id, "b", "v1"));
@@ -77,7 +77,7 @@ fn edits_by_hand_are_found_by_a_thorough_look() {
     store.put_tool(manifest(&b)).unwrap();
     store.changes(Look::Thorough).unwrap();
     let text = std::fs::read_to_string(place.tool_file(&a)).unwrap();
-    // As long as before: only its stamp tells.
+    // As long as before: only its stamp shows the change.
     std::fs::write(place.tool_file(&a), text.replace("Weather", "weather")).unwrap();
     std::fs::remove_file(place.tool_file(&b)).unwrap();
     assert!(store.is_current());
@@ -87,7 +87,7 @@ fn edits_by_hand_are_found_by_a_thorough_look() {
     assert!(
         matches!(&changes[..], [(_, Some(one)), (_, None)] if one.head.display_name == "weather report")
     );
-    // A file that is touched is no change, and a directory that goes takes all with it.
+    // A file that is touched is not a change, and a directory that goes takes all with it.
     std::fs::write(place.tool_file(&a), text.replace("Weather", "weather")).unwrap();
     assert!(store.changes(Look::Thorough).unwrap().is_empty());
     std::fs::remove_dir_all(place.bundle_dir(id)).unwrap();
@@ -99,7 +99,7 @@ fn edits_by_hand_are_found_by_a_thorough_look() {
 
 #[test]
 fn a_lock_file_that_is_garbled_or_gone_hides_nothing() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     other.changes(Look::Glance).unwrap();
@@ -123,7 +123,7 @@ fn a_lock_file_that_is_garbled_or_gone_hides_nothing() {
 
 #[test]
 fn after_a_writer_died_one_look_is_enough() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     put(&store, "acme");
     other.changes(Look::Glance).unwrap();
@@ -136,7 +136,7 @@ fn after_a_writer_died_one_look_is_enough() {
 
 #[test]
 fn while_a_writer_is_at_work_everybody_looks() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     other.changes(Look::Glance).unwrap();
@@ -161,7 +161,7 @@ fn while_a_writer_is_at_work_everybody_looks() {
 
 #[test]
 fn threads_of_one_process_never_break_uniqueness() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let won = AtomicI64::new(0);
@@ -193,7 +193,7 @@ fn threads_of_one_process_never_break_uniqueness() {
 
 #[test]
 fn hundreds_of_tools_are_read_by_two_threads() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     for number in 0..600 {
@@ -211,7 +211,7 @@ fn hundreds_of_tools_are_read_by_two_threads() {
 
 #[test]
 fn a_home_that_is_replaced_is_followed() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     put(&store, "acme");
     store.changes(Look::Glance).unwrap();
@@ -228,7 +228,7 @@ fn a_home_that_is_replaced_is_followed() {
     assert_eq!(store.bundles()[0].bundle.slug, slug("other"));
 }
 
-/// What somebody in a hurry is told.
+/// The report for a caller in a hurry.
 fn followed(store: &Store) -> Changes {
     match store.follow(Look::Glance).unwrap() {
         Followed::Changes(changes) => changes,
@@ -238,7 +238,7 @@ fn followed(store: &Store) -> Changes {
 
 #[test]
 fn a_call_waits_for_no_writer_of_its_process() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     followed(&store);
@@ -256,7 +256,7 @@ fn a_call_waits_for_no_writer_of_its_process() {
 
 #[test]
 fn calls_leave_a_writer_alone_that_is_at_it_for_long() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     followed(&store);
@@ -293,7 +293,7 @@ fn calls_leave_a_writer_alone_that_is_at_it_for_long() {
 
 #[test]
 fn one_change_of_another_is_found_without_a_look_at_each_file() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     let key_of = |number: usize| key(id, &format!("tool-{number}"), "v1");
@@ -301,7 +301,7 @@ fn one_change_of_another_is_found_without_a_look_at_each_file() {
         other.put_tool(manifest(&key_of(number))).unwrap();
     }
     store.changes(Look::Thorough).unwrap();
-    // Nobody counts an edit by hand: it is found when all files are looked at.
+    // No one counts an edit by hand: it is found when all files are looked at.
     let edited = place.tool_file(&key_of(0));
     let text = std::fs::read_to_string(&edited).unwrap();
     std::fs::write(&edited, text.replace("Weather", "weather")).unwrap();
@@ -338,7 +338,7 @@ fn one_change_of_another_is_found_without_a_look_at_each_file() {
 
 #[test]
 fn own_writes_need_no_look_after_another_has_written_elsewhere() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let (ours, theirs) = (put(&store, "ours"), put(&other, "theirs"));
     store.changes(Look::Glance).unwrap();
@@ -354,10 +354,10 @@ fn own_writes_need_no_look_after_another_has_written_elsewhere() {
         let seen = *store.inner.seen.lock().unwrap();
         let how = How::new(Look::Glance);
         let how = Seen::since(seen, Generation::read(&lock_file), how);
-        let found = look::look(&store.known(), dir.as_ref(), &how).unwrap();
+        let found = scan::look(&store.known(), dir.as_ref(), &how).unwrap();
         found.unwrap().listed()
     };
-    // Once a moment has passed in which nobody wrote.
+    // Once a moment has passed in which no one wrote.
     let deadline = Instant::now() + Duration::from_secs(10);
     while listed().contains(&ours) {
         assert!(Instant::now() < deadline && store.is_current());
@@ -368,7 +368,7 @@ fn own_writes_need_no_look_after_another_has_written_elsewhere() {
 
 #[test]
 fn a_look_at_all_files_gives_way_and_ends() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     for number in 0..600 {
@@ -382,7 +382,7 @@ fn a_look_at_all_files_gives_way_and_ends() {
     ));
     other.set_bundle_enabled(id, false).unwrap();
     other.set_bundle_enabled(id, true).unwrap();
-    // So many are not read by somebody in a hurry.
+    // So many are not read by someone in a hurry.
     assert!(matches!(
         store.follow(Look::Glance).unwrap(),
         Followed::Much

@@ -21,7 +21,7 @@ fn tools(id: BundleId, names: &[&str]) -> Vec<ToolManifest> {
 
 #[test]
 fn a_bundle_comes_with_all_its_tools_and_the_times_of_the_store() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     other.changes(Look::Glance).unwrap();
     let id = BundleId::generate();
@@ -64,7 +64,7 @@ fn a_bundle_comes_with_all_its_tools_and_the_times_of_the_store() {
 
 #[test]
 fn an_update_replaces_the_whole_and_keeps_what_stays() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = BundleId::generate();
     let first = tools(id, &["same", "changed", "going"]);
@@ -116,7 +116,7 @@ fn an_update_replaces_the_whole_and_keeps_what_stays() {
 
 #[test]
 fn what_was_changed_last_elsewhere_counts_as_changed_last_here() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = BundleId::generate();
     let mut given = tools(id, &["new", "old", "older"]);
@@ -134,7 +134,7 @@ fn what_was_changed_last_elsewhere_counts_as_changed_last_here() {
 
 #[test]
 fn what_cannot_be_installed_leaves_nothing() {
-    let mut place = Place::new();
+    let mut place = TestHome::new();
     place.max_tools = 3;
     let store = place.store();
     let id = BundleId::generate();
@@ -187,7 +187,7 @@ fn what_cannot_be_installed_leaves_nothing() {
 
 #[test]
 fn an_update_destroys_nothing_that_it_does_not_know() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = BundleId::generate();
     let install = |how| store.install(bundle(id, "acme"), tools(id, &["a"]), how);
@@ -197,7 +197,7 @@ fn an_update_destroys_nothing_that_it_does_not_know() {
     let error = install(Install::Update).unwrap_err();
     assert!(error.to_string().contains("`notes.txt`"), "{error}");
     std::fs::remove_file(&notes).unwrap();
-    // What a dead writer left is nobody's.
+    // What a dead writer left is no one's.
     let temp = format!(".{}.toolcrib-tmp", "0".repeat(32));
     std::fs::write(place.bundle_dir(id).join(temp), "").unwrap();
     install(Install::Update).unwrap();
@@ -220,7 +220,7 @@ fn an_update_destroys_nothing_that_it_does_not_know() {
 
 #[test]
 fn an_id_of_another_bundle_is_not_taken_over() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let mine = store

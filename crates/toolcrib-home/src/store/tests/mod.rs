@@ -6,7 +6,7 @@ mod following;
 mod install;
 mod reaper;
 mod tools;
-mod whole;
+mod whole_bundle;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use super::*;
 use crate::model::names::{Slug, Version};
 use crate::spec::manifest::ToolManifest;
 
-/// A home with a clock of its own.
-pub(super) struct Place {
+/// A home with its own clock.
+pub(super) struct TestHome {
     home: tempfile::TempDir,
     clock: Arc<AtomicI64>,
     max_tools: usize,
@@ -29,9 +29,9 @@ pub(super) struct Place {
 /// 2026-01-01.
 pub(super) const START: i64 = 1_767_225_600;
 
-impl Place {
+impl TestHome {
     pub(super) fn new() -> Self {
-        Place {
+        TestHome {
             home: tempfile::tempdir().unwrap(),
             clock: Arc::new(AtomicI64::new(START)),
             max_tools: 100_000,

@@ -6,7 +6,7 @@ const DAY: i64 = 86_400;
 
 #[test]
 fn an_empty_bundle_is_reaped_after_two_days_and_no_other() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let (empty, full, live) = (
         put(&store, "empty"),
@@ -37,7 +37,7 @@ fn an_empty_bundle_is_reaped_after_two_days_and_no_other() {
 
 #[test]
 fn a_clock_that_jumps_reaps_nothing_that_has_a_file_and_nothing_early() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let (empty, noted) = (put(&store, "empty"), put(&store, "noted"));
     store.delete_bundle(empty).unwrap();
@@ -63,7 +63,7 @@ fn a_clock_that_jumps_reaps_nothing_that_has_a_file_and_nothing_early() {
 
 #[test]
 fn what_dead_writers_left_is_swept_and_nothing_else() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     store.put_tool(manifest(&key(id, "a", "v1"))).unwrap();

@@ -7,7 +7,7 @@ use crate::model::ids::ToolId;
 
 #[test]
 fn a_tool_is_written_as_s4_spells_it_with_the_times_of_the_store() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     place.pass(7);
@@ -56,7 +56,7 @@ fn a_tool_is_written_as_s4_spells_it_with_the_times_of_the_store() {
 
 #[test]
 fn the_same_slug_and_version_is_refused_and_nothing_changes() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     let key = key(id, "weather", "v2");
@@ -82,7 +82,7 @@ fn the_same_slug_and_version_is_refused_and_nothing_changes() {
 
 #[test]
 fn names_that_no_file_could_have_round_trip() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let long = "\u{1d41a}".repeat(64);
@@ -114,7 +114,7 @@ fn names_that_no_file_could_have_round_trip() {
 
 #[test]
 fn switching_a_tool_keeps_times_order_and_unknown_fields() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let key = key(id, "weather", "v2");
@@ -136,7 +136,7 @@ fn switching_a_tool_keeps_times_order_and_unknown_fields() {
 
 #[test]
 fn replacing_keeps_the_id_and_when_it_was_made() {
-    let place = Place::new();
+    let place = TestHome::new();
     let (store, other) = (place.store(), place.store());
     let id = put(&store, "acme");
     let key = key(id, "weather", "v2");
@@ -154,7 +154,7 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
         .unwrap_err();
     assert!(matches!(error, StoreError::Changed { .. }), "{error:?}");
     assert_eq!(store.tool(&key).unwrap().bytes, second.bytes);
-    // Nor is it after somebody used an editor.
+    // Nor is it after someone used an editor.
     let text = std::fs::read_to_string(place.tool_file(&key)).unwrap();
     std::fs::write(place.tool_file(&key), text.replace("Another", "A third")).unwrap();
     let error = store
@@ -166,7 +166,7 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
     let third = store.tool(&key).unwrap();
     let third = store.replace_tool(next.clone(), &third.digest()).unwrap();
     assert_eq!(third.head.modified_at, second.head.modified_at);
-    // The same again, and the switch, are no structural change.
+    // The same again, and the switch, are not structural change.
     place.pass(2 * 86_400);
     for is_enabled in [true, false] {
         let digest = store.tool(&key).unwrap().digest();
@@ -188,7 +188,7 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
 
 #[test]
 fn an_id_is_kept_if_nobody_has_it_and_is_new_otherwise() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let mut given = manifest(&key(id, "a", "v1"));
@@ -205,7 +205,7 @@ fn an_id_is_kept_if_nobody_has_it_and_is_new_otherwise() {
 
 #[test]
 fn what_says_that_it_is_built_in_is_refused() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let mut given = manifest(&key(id, "a", "v1"));
@@ -216,7 +216,7 @@ fn what_says_that_it_is_built_in_is_refused() {
 
 #[test]
 fn there_are_no_more_tools_than_allowed() {
-    let mut place = Place::new();
+    let mut place = TestHome::new();
     place.max_tools = 2;
     let store = place.store();
     let (one, two) = (put(&store, "one"), put(&store, "two"));
@@ -240,7 +240,7 @@ fn there_are_no_more_tools_than_allowed() {
 #[test]
 fn fields_of_other_versions_keep_their_text_when_a_record_is_written_again() {
     const LATER: &str = r#""later": {"big": 123456789012345678901234567890, "huge": [1e400], "fine": 1.10, "again": 1.0E+2}"#;
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let key = key(id, "one", "v1");
@@ -281,7 +281,7 @@ fn fields_of_other_versions_keep_their_text_when_a_record_is_written_again() {
 
 #[test]
 fn a_record_that_does_not_say_whether_it_is_on_can_be_switched() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let key = key(id, "one", "v1");
@@ -295,7 +295,7 @@ fn a_record_that_does_not_say_whether_it_is_on_can_be_switched() {
 
 #[test]
 fn who_follows_a_store_is_the_only_one_who_is_told() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let follower = store.follower();
     put(&store, "acme");
@@ -306,7 +306,7 @@ fn who_follows_a_store_is_the_only_one_who_is_told() {
 
 #[test]
 fn what_could_not_be_read_again_is_not_written() {
-    let place = Place::new();
+    let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
     let mut deep = manifest(&key(id, "deep", "v1"));

@@ -1,6 +1,6 @@
 //! Another `expected` in the text of a file, line by line: only the lines of fields that change are touched.
 //!
-//! What is understood is a test in block style, as people write it; anything else is refused rather than guessed at.
+//! Only tests in block style are understood, as people write them; anything else is refused rather than guessed at.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl<'t> Line<'t> {
         !self.text.trim().is_empty() && !self.text.starts_with('#')
     }
 
-    /// What stands behind a key, if the line has that key.
+    /// The text after a key, if the line has that key.
     fn after_key(self, key: &str) -> Option<&'t str> {
         let rest = [key, &format!("\"{key}\""), &format!("'{key}'")]
             .into_iter()
@@ -75,7 +75,7 @@ pub(super) fn edit(
             let is_block = head.is_empty() || head.starts_with('#');
             match nested {
                 Some(first) if is_block => edit.fields(found, first.indent, old, new),
-                // `{…}`, `null` or nothing: written anew.
+                // `{…}`, `null` or nothing: written again.
                 _ => {
                     if item.dash_line == found.start {
                         return Err(RecordError::Layout("`expected` is its first key"));
@@ -91,7 +91,7 @@ pub(super) fn edit(
 }
 
 impl Line<'_> {
-    /// What stands behind `expected:`.
+    /// The text after `expected:`.
     fn after_key_owned(self) -> String {
         self.after_key("expected").unwrap_or_default().to_owned()
     }
@@ -108,10 +108,10 @@ struct Item {
 
 impl Item {
     fn at(lines: &[&str], at: (usize, usize)) -> Result<Self, RecordError> {
-        let unknown = RecordError::Layout("it is not a list entry of its own");
+        let unknown = RecordError::Layout("it is not a separate list entry");
         let named = at.0.checked_sub(1).filter(|line| *line < lines.len());
         let mut dash_line = named.ok_or(unknown.clone())?;
-        // Where the dash stands alone, the entry begins on a later line.
+        // Where the dash is alone, the entry begins on a later line.
         while !is_dash(Line::of(lines[dash_line])) {
             let line = Line::of(lines[dash_line]);
             let is_first = dash_line + 1 == at.0;

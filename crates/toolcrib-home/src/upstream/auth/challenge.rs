@@ -1,4 +1,4 @@
-//! What a server says when it lets nobody in: [`Challenge`], read from `WWW-Authenticate` (RFC 9110, RFC 6750, RFC 9728).
+//! What a server says when it lets no one in: [`Challenge`], read from `WWW-Authenticate` (RFC 9110, RFC 6750, RFC 9728).
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
@@ -14,7 +14,7 @@ pub(super) struct Challenge {
     pub(super) resource_metadata: Option<String>,
     /// What one has to be permitted.
     pub(super) scopes: Vec<String>,
-    /// What is wrong with the token that it got.
+    /// The problem of the token that it received.
     pub(super) error: Option<String>,
 }
 
@@ -86,7 +86,7 @@ fn bearer_parameters(text: &str) -> Vec<(String, String)> {
                 is_bearer = word.eq_ignore_ascii_case("bearer");
                 rest = after;
             }
-            // Something that nobody can read: it is passed over.
+            // Something that no one can read: it is passed over.
             _ => {
                 let mut left = after.chars();
                 left.next();

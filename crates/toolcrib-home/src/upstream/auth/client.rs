@@ -1,4 +1,4 @@
-//! Who we are where tokens are given: registration, and how a token is asked for.
+//! Our identity at an authorization server: registration, and how a token is asked for.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::super::settings::OAuthSettings;
 use super::discovery::Issuer;
 use super::error::AuthError;
 use super::login::{Method, Registered};
-use super::reach::{Answer, Reach};
+use super::reach::{Answer, AuthClient};
 use crate::egress::Target;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
@@ -27,21 +27,21 @@ pub(super) struct Tokens {
 
 /// Why nothing was given.
 pub(super) enum NotGiven {
-    /// What was shown for it is no good (any more).
+    /// The proof of identity is not valid (any more).
     Refused(String),
     Failed(AuthError),
 }
 
-/// Who asks, with what is needed to show it.
+/// The client, with the proof of its identity.
 pub(super) struct Asker<'a> {
-    pub(super) reach: &'a Reach,
+    pub(super) reach: &'a AuthClient,
     pub(super) upstream: &'a Slug,
     pub(super) settings: &'a OAuthSettings,
     pub(super) secrets: &'a SecretStore,
 }
 
 impl Asker<'_> {
-    /// Who we are to an issuer: as configured, by the address of a document, or registered anew. Who we were before is kept where it fits.
+    /// Our identity at an issuer: as configured, by the address of a document, or newly registered. The previous identity is kept where it fits.
     pub(super) async fn register(
         &self,
         issuer: &Issuer,
@@ -71,7 +71,7 @@ impl Asker<'_> {
         }
         let Some(endpoint) = &issuer.registration else {
             let message = format!(
-                "`{}` registers nobody by itself: register a client there by hand, with `{redirect_uri}` to be sent back to, and set `oauth.clientId` (and `oauth.redirectPort`) of `{}` in config.toml",
+                "`{}` does not register clients automatically: register a client there by hand, with the redirect URI `{redirect_uri}`, and set `oauth.clientId` (and `oauth.redirectPort`) of `{}` in config.toml",
                 text::shorten(&text::visible(&issuer.name), 200),
                 self.upstream
             );

@@ -1,6 +1,6 @@
-//! Who lets people in at a server: [`discover`].
+//! Finds the authorization server of a server: [`discover`].
 //!
-//! A server says who (RFC 9728), and those say how (RFC 8414, or OpenID Connect's document). What is said has to fit: the resource is this
+//! A server says who (RFC 9728), and those say how (RFC 8414, or OpenID Connect's document). The metadata must match: the resource is this
 //! server, and the issuer is the one that was asked. A server that says nothing is asked as in the version of 2025-03-26: it lets people in
 //! itself, at endpoints with the usual names where it does not say others.
 
@@ -9,21 +9,21 @@ use url::Url;
 
 use super::challenge::{self, Challenge};
 use super::error::AuthError;
-use super::reach::{Answer, Reach};
+use super::reach::{Answer, AuthClient};
 use crate::model::text;
 
-/// What is known about logging in at a server.
+/// The metadata for a login at a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct LogInWays {
     /// What tokens are for (RFC 8707).
     pub(super) resource: String,
     /// What the server says one can be permitted.
     pub(super) scopes: Vec<String>,
-    /// Who lets people in.
+    /// The authorization server.
     pub(super) issuer: Issuer,
 }
 
-/// Who lets people in, and how.
+/// The authorization server and its endpoints.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Issuer {
     pub(super) name: String,
@@ -48,13 +48,13 @@ struct Resource {
 
 /// Finds out who lets people in. Of several the one that did so before is preferred.
 pub(super) async fn discover(
-    reach: &Reach,
+    reach: &AuthClient,
     server: &Url,
     challenge: &Challenge,
     before: Option<&str>,
-) -> Result<Found, AuthError> {
+) -> Result<LogInWays, AuthError> {
     let Some(resource) = resource(reach, server, challenge).await? else {
-        return Ok(Found {
+        return Ok(LogInWays {
             resource: canonical(server),
             scopes: Vec::new(),
             issuer: itself(reach, server).await?,
@@ -77,7 +77,7 @@ pub(super) async fn discover(
             shown(name)
         ))
     })?;
-    Ok(Found {
+    Ok(LogInWays {
         resource: resource.name,
         scopes: resource.scopes,
         issuer,
@@ -86,7 +86,7 @@ pub(super) async fn discover(
 
 /// What the server says about itself, if anything.
 async fn resource(
-    reach: &Reach,
+    reach: &AuthClient,
     server: &Url,
     challenge: &Challenge,
 ) -> Result<Option<Resource>, AuthError> {
@@ -106,7 +106,7 @@ async fn resource(
         let name = document["resource"].as_str().unwrap_or_default().to_owned();
         if !is_resource_of(&name, server) {
             return Err(AuthError::Failed(format!(
-                "the server says that it is `{}`, which it is not: a token for that could be somebody else's",
+                "the server says that it is `{}`, which it is not: a token for that could belong to another server",
                 shown(&name)
             )));
         }
@@ -118,7 +118,7 @@ async fn resource(
     }
     match &challenge.resource_metadata {
         Some(place) => Err(AuthError::Failed(format!(
-            "there is nothing at `{}`, where the server says it tells who lets people in",
+            "there is nothing at `{}`, where the server says it names its authorization server",
             shown(place)
         ))),
         None => Ok(None),
@@ -126,7 +126,7 @@ async fn resource(
 }
 
 /// A server that lets people in itself.
-async fn itself(reach: &Reach, server: &Url) -> Result<Issuer, AuthError> {
+async fn itself(reach: &AuthClient, server: &Url) -> Result<Issuer, AuthError> {
     let root =
         Url::parse(&at(server, "/")).map_err(|error| AuthError::Failed(error.to_string()))?;
     let is_ours = |said: &str| Url::parse(said).is_ok_and(|said| said.origin() == root.origin());
@@ -144,7 +144,7 @@ async fn itself(reach: &Reach, server: &Url) -> Result<Issuer, AuthError> {
 
 /// What an issuer says, at the first of the usual places that says anything.
 async fn issuer(
-    reach: &Reach,
+    reach: &AuthClient,
     url: &Url,
     is_right: impl Fn(&str) -> bool,
 ) -> Result<Option<Issuer>, AuthError> {
@@ -169,14 +169,14 @@ async fn issuer(
 }
 
 fn read_issuer(
-    reach: &Reach,
+    reach: &AuthClient,
     document: &Value,
     is_right: impl Fn(&str) -> bool,
 ) -> Result<Issuer, AuthError> {
     let name = document["issuer"].as_str().unwrap_or_default();
     if !is_right(name) {
         return Err(AuthError::Failed(format!(
-            "whoever lets people in calls itself `{}`, which is not who the server names",
+            "the authorization server calls itself `{}`, which is not the one that the server names",
             shown(name)
         )));
     }
@@ -194,7 +194,7 @@ fn read_issuer(
         grants.is_some_and(|grants| !grants.iter().any(|grant| grant == "authorization_code"));
     if !is_for_machines && !challenges.iter().any(|method| method == "S256") {
         return Err(AuthError::Failed(format!(
-            "`{}` does not say that it takes `S256` (PKCE), without which a code that gets lost is a login of whoever finds it",
+            "`{}` does not say that it takes `S256` (PKCE), without which a lost code can be used by anyone who finds it",
             shown(name)
         )));
     }

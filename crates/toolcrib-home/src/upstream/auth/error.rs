@@ -1,4 +1,4 @@
-//! Why nobody was let in: [`AuthError`].
+//! Why no one was let in: [`AuthError`].
 
 use toolcrib_mcp::client::ExchangeError;
 
@@ -12,7 +12,7 @@ pub(super) enum AuthError {
     /// A person has to log in.
     #[error("{0}")]
     LoginNeeded(String),
-    /// Something is wrong with the server, with whoever lets people in there, or on the way.
+    /// A fault of the server, of its authorization server, or of the network.
     #[error("{0}")]
     Failed(String),
 }
@@ -31,7 +31,7 @@ impl From<StorageError> for AuthError {
 
 impl From<AuthError> for ExchangeError {
     fn from(error: AuthError) -> Self {
-        // Both need somebody to do something: a server that is asked again answers the same.
+        // Both need someone to do something: a server that is asked again answers the same.
         ExchangeError::Unauthorized(error.to_string())
     }
 }

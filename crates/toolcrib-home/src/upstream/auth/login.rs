@@ -1,7 +1,7 @@
-//! What is kept of a login: [`Login`], a file of the home each, `logins/NAME/login.json`, for its owner only.
+//! The stored state of a login: [`Login`], one file of the home each, `logins/NAME/login.json`, for its owner only.
 //!
 //! A login is for one server at one address, from one issuer: tokens and registrations are never shown to another. Every process of the
-//! home reads the same file, and whoever renews a token has the lock of its directory meanwhile, so that a refresh token is used once.
+//! home reads the same file, and a process that renews a token holds the lock of its directory meanwhile, so that a refresh token is used once.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ const DIRECTORY: &str = "logins";
 const FILE: &str = "login.json";
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// A login. Without an access token somebody has to log in again.
+/// A login. Without an access token someone has to log in again.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Login {
@@ -24,11 +24,11 @@ pub(super) struct Login {
     pub(super) server: String,
     /// What tokens are for.
     pub(super) resource: String,
-    /// Who gave them.
+    /// The issuer.
     pub(super) issuer: String,
     /// Where they are renewed.
     pub(super) token_endpoint: String,
-    /// Who we are there.
+    /// Our identity there.
     pub(super) client: Registered,
     /// What was asked for, and what a server wanted besides since then.
     pub(super) asked: Vec<String>,
@@ -39,7 +39,7 @@ pub(super) struct Login {
     pub(super) expires_at: Option<i64>,
 }
 
-/// Who we are to an issuer.
+/// Our identity at an issuer.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Registered {
@@ -110,7 +110,7 @@ impl LoginStore {
         .await
     }
 
-    /// Waits until nobody else changes it.
+    /// Waits until no one else changes it.
     pub(super) async fn change(&self, name: &Slug) -> Result<Changing, AuthError> {
         let place = self.place(name);
         blocking(move || {
@@ -149,7 +149,7 @@ fn read(dir: &DurableDir, server: &str) -> Result<Option<Login>, AuthError> {
     let Some(bytes) = dir.read_own(FILE, MAX_BYTES)? else {
         return Ok(None);
     };
-    // A damaged file is no login; the next one replaces it.
+    // A damaged file is not a login; the next one replaces it.
     let login: Option<Login> = serde_json::from_slice(&bytes).ok();
     Ok(login.filter(|login| login.server == server))
 }

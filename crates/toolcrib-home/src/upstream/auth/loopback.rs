@@ -1,7 +1,7 @@
 //! A browser's answer, taken on this machine: [`Loopback`].
 //!
-//! One address of this machine, for one answer: whatever else comes there is told that it is not meant, and everything is bounded. Who
-//! else is on this machine can send something, too, which is why only the answer with the right `state` counts.
+//! One address of this machine, for one answer: any other request there gets an error, and everything is bounded. Other
+//! local users can send requests too, so only the answer with the right `state` counts.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -31,7 +31,7 @@ pub struct Loopback {
 }
 
 impl Loopback {
-    /// On this port of this machine, or any if it is not to be had and not said to be needed; `show` shows a person the page to open.
+    /// On this port of this machine, or any other if it is taken and not required; `show` shows a person the page to open.
     pub async fn open(
         wish: Option<u16>,
         is_needed: bool,
@@ -69,12 +69,12 @@ impl Loopback {
                     return Ok(answer);
                 }
             }
-            Err("too many requests came that are no answer to the login".to_owned())
+            Err("too many requests came that are not an answer to the login".to_owned())
         };
         match tokio::time::timeout_at(deadline, answer).await {
             Ok(answered) => answered,
             Err(_) => Err(format!(
-                "nobody logged in within {} s",
+                "no one logged in within {} s",
                 self.patience.as_secs()
             )),
         }
@@ -130,7 +130,7 @@ impl Consent for Loopback {
     }
 }
 
-/// A page with one sentence, which may load nothing and tells nobody where it was.
+/// A page with one sentence, which may load nothing and sends no referrer.
 async fn say(stream: &mut TcpStream, status: &str, words: &str) {
     let page = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Toolcrib</title><p>{words}</p></html>\n"

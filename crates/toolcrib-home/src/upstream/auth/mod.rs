@@ -1,14 +1,14 @@
-//! Who logs in at an HTTP server: [`Authorizer`], and [`OAuth`], the one that there is.
+//! Logs in at an HTTP server: [`Authorizer`], and [`OAuth`], the one that there is.
 //!
 //! ```text
-//! challenge  what a server wants       discovery  who lets people in there, and how
-//! client     who we are to those       session    a token with every request, and another when it is over
-//! login      what is kept              loopback   a browser's answer
+//! challenge  what a server wants       discovery  the authorization server
+//! client     our identity there       session    a token with every request, and another when it is over
+//! login      stored logins              loopback   the browser's answer
 //! reach      the way to all of them    error      why nobody was let in
 //! ```
 //!
 //! A server that is configured with `auth = "oauth"` is reached through what an authorizer makes of the plain exchange: it adds a token to
-//! requests, and does what has to be done when a server wants another one. Nobody is asked to log in during a call.
+//! requests, and does what has to be done when a server wants another one. No one is asked to log in during a call.
 
 mod challenge;
 mod client;
@@ -68,7 +68,7 @@ pub struct OAuth {
 }
 
 impl OAuth {
-    /// With the logins of a home, and nobody to ask.
+    /// With the logins of a home, and no one to ask.
     pub fn new(home: &Path, secrets: SecretStore) -> Self {
         OAuth {
             logins: LoginStore::at(home),
@@ -118,7 +118,7 @@ impl OAuth {
         Ok(session.log_in_now().await?)
     }
 
-    /// The port that a browser was sent back to when somebody logged in last: issuers that registered it know no other.
+    /// The port that a browser was sent back to when someone logged in last: issuers that registered it know no other.
     pub(crate) async fn last_port(&self, upstream: &Slug, url: &Url) -> Option<u16> {
         let login = self.logins.read(upstream, url.as_str()).await.ok()??;
         Url::parse(&login.client.redirect_uri).ok()?.port()

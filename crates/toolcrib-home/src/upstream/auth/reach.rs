@@ -1,4 +1,4 @@
-//! Requests to whoever lets people in: [`Reach`]. Metadata, registration and tokens are other addresses than the server's own, and it is
+//! Requests to the authorization server: [`AuthClient`]. Metadata, registration and tokens are other addresses than the server's own, and it is
 //! the server that names them, so they are believed little.
 //!
 //! They are reached by the one way out, encrypted unless they are on this machine, without redirections, to a limit of size and time. An
@@ -15,6 +15,7 @@ use url::Url;
 
 use super::error::AuthError;
 use crate::egress::{AllowedHosts, Egress, Host, Reach as EgressReach, Request, Target};
+use crate::model::json::read_bounded;
 use crate::model::text;
 use crate::oauth::MAX_ANSWER;
 
@@ -23,7 +24,7 @@ const TIME: Duration = Duration::from_secs(20);
 
 /// The way to those who let people in at one server.
 #[derive(Clone)]
-pub(super) struct Reach {
+pub(super) struct AuthClient {
     egress: Egress,
     server: Target,
 }
@@ -37,12 +38,12 @@ pub(super) struct Answer {
 impl Answer {
     /// The object it is, if it is one.
     pub(super) fn object(&self) -> Option<Value> {
-        let value: Value = serde_json::from_slice(&self.body).ok()?;
+        let value = read_bounded(&self.body).ok()?;
         value.is_object().then_some(value)
     }
 }
 
-impl Reach {
+impl AuthClient {
     pub(super) fn new(egress: &Egress, server: &Url) -> Result<Self, AuthError> {
         let (_, server) = Target::parse(server.as_str()).map_err(AuthError::unreachable)?;
         if !server.https && !is_this_machine(&server) {
@@ -50,7 +51,7 @@ impl Reach {
                 "`{server}` is not spoken to by `https`: a token would be for everybody to read"
             )));
         }
-        Ok(Reach {
+        Ok(AuthClient {
             egress: egress.clone(),
             server,
         })
@@ -60,7 +61,10 @@ impl Reach {
     pub(super) fn check(&self, url: &str) -> Result<(Url, Target), AuthError> {
         let shown = || text::shorten(&text::visible(url), 200);
         let (url, target) = Target::parse(url).map_err(|error| {
-            AuthError::Failed(format!("`{}` is no address to log in at: {error}", shown()))
+            AuthError::Failed(format!(
+                "`{}` is not an address for a login: {error}",
+                shown()
+            ))
         })?;
         let is_here = is_this_machine(&target);
         if !target.https && !is_here {
@@ -74,7 +78,7 @@ impl Reach {
             && !self.egress.allowed_hosts().contains(&target)
         {
             return Err(AuthError::Failed(format!(
-                "`{}` is on this machine, and the server is not; if it is meant, add `{}` to `allowedHosts` in config.toml of the home",
+                "`{}` is on this machine, and the server is not; if it is meant, `toolcrib config set --add allowedHosts {}` allows it",
                 shown(),
                 target.entry()
             )));

@@ -1,7 +1,7 @@
 //! The exchange with a server that wants a login: [`Session`].
 //!
 //! A token goes with every request. When the server takes it no more, it is renewed; when that is not possible, or it permits too little,
-//! somebody has to log in, who is asked only where there is somebody ([`Consent`]): never in a call.
+//! someone has to log in, who is asked only where there is someone ([`Consent`]): never in a call.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use super::super::settings::{Grant, OAuthSettings};
 use super::Consent;
 use super::challenge::Challenge;
 use super::client::{Asker, NotGiven, Tokens};
-use super::discovery::{Found, discover};
+use super::discovery::{LogInWays, discover};
 use super::error::AuthError;
 use super::login::{Changing, Login, LoginStore, Registered};
-use super::reach::Reach;
+use super::reach::AuthClient;
 use crate::egress::Egress;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
 use crate::model::text;
 use crate::secret::SecretStore;
 
-/// How often one request is made anew with another token.
+/// How often one request is made again with another token.
 const MAX_ROUNDS: usize = 2;
 /// A token that ends within this many seconds has ended.
 const LEEWAY: i64 = 20;
@@ -47,18 +47,18 @@ pub(super) struct Session {
     pub(super) logins: LoginStore,
     pub(super) consent: Option<Arc<dyn Consent>>,
     pub(super) plain: Arc<dyn Exchange>,
-    /// Held by whoever renews: the file's lock is for other processes.
+    /// Held while a token is renewed: the file's lock is for other processes.
     pub(super) renewing: tokio::sync::Mutex<()>,
 }
 
 /// Why a token is needed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// The server let nobody in.
+    /// The server let no one in.
     Login,
     /// The token permits too little.
     More,
-    /// Somebody said so.
+    /// Someone said so.
     Asked,
 }
 
@@ -130,7 +130,7 @@ impl Session {
         if !is_over(&login) {
             return Ok(login.access_token);
         }
-        let reach = Reach::new(&self.egress, &self.server)?;
+        let reach = AuthClient::new(&self.egress, &self.server)?;
         match self.refresh(&reach, &changing, &login).await? {
             Ok(token) => Ok(Some(token)),
             // The server will say what it wants instead.
@@ -148,7 +148,7 @@ impl Session {
         let _held = self.renewing.lock().await;
         let changing = self.logins.change(&self.upstream).await?;
         let kept = changing.read(self.key())?;
-        // Somebody else was faster.
+        // Someone else was faster.
         if let Some(token) = kept
             .as_ref()
             .and_then(|login| login.access_token.as_deref())
@@ -175,10 +175,10 @@ impl Session {
             && self.settings.grant == Grant::Code
             && kept.is_none()
         {
-            // Nobody is asked anything for a login that only a person can make.
+            // No one is asked anything for a login that only a person can make.
             return Err(self.login_needed("it wants a login, and there is none"));
         }
-        let reach = Reach::new(&self.egress, &self.server)?;
+        let reach = AuthClient::new(&self.egress, &self.server)?;
         let before = kept.as_ref().map(|login| login.issuer.as_str());
         let found = discover(&reach, &self.server, challenge, before).await?;
         if let Some(issuer) = &self.settings.issuer
@@ -211,7 +211,7 @@ impl Session {
     /// Renews a token with the refresh token, under the lock; the inner error says that it is good for nothing any more.
     async fn refresh(
         &self,
-        reach: &Reach,
+        reach: &AuthClient,
         changing: &Changing,
         login: &Login,
     ) -> Result<Result<String, String>, AuthError> {
@@ -249,7 +249,7 @@ impl Session {
         }
     }
 
-    fn asker<'a>(&'a self, reach: &'a Reach) -> Asker<'a> {
+    fn asker<'a>(&'a self, reach: &'a AuthClient) -> Asker<'a> {
         Asker {
             reach,
             upstream: &self.upstream,
@@ -277,13 +277,13 @@ impl Session {
         Ok(tokens.access)
     }
 
-    /// Logs in anew.
+    /// Logs in again.
     async fn log_in(
         &self,
-        reach: &Reach,
+        reach: &AuthClient,
         changing: Changing,
         kept: Option<Login>,
-        found: &Found,
+        found: &LogInWays,
         challenge: &Challenge,
         why: &str,
     ) -> Result<String, AuthError> {
@@ -333,7 +333,7 @@ impl Session {
             }
             return Err(self.login_needed(why));
         };
-        // A person takes their time, and nobody else is to wait for it.
+        // A person takes their time, and no one else is to wait for it.
         drop(changing);
         let redirect = consent.redirect_uri();
         let before: Option<&Registered> = kept.as_ref().map(|login| &login.client);
@@ -392,7 +392,12 @@ impl Session {
     }
 
     /// What to ask for: what is configured, else what the server wants, else what it has; with what was asked for before.
-    fn scopes(&self, kept: Option<&Login>, found: &Found, challenge: &Challenge) -> Vec<String> {
+    fn scopes(
+        &self,
+        kept: Option<&Login>,
+        found: &LogInWays,
+        challenge: &Challenge,
+    ) -> Vec<String> {
         let mut all: Vec<String> = Vec::new();
         let mut add = |scopes: &[String]| {
             for scope in scopes {
@@ -425,7 +430,7 @@ impl Session {
         all
     }
 
-    /// Logs in because somebody wants to, whatever is kept.
+    /// Logs in because someone wants to, whatever is kept.
     pub(super) async fn log_in_now(&self) -> Result<String, AuthError> {
         let challenge = self.ask_what_is_wanted().await?;
         self.renew(None, &challenge, Need::Asked).await?;
@@ -465,7 +470,7 @@ fn is_over(login: &Login) -> bool {
     login.expires_at.is_some_and(|end| end <= now + LEEWAY)
 }
 
-/// A text that nobody can guess, of 43 letters.
+/// A text that no one can guess, of 43 letters.
 fn unguessable() -> String {
     let mut hash = Sha256::new();
     hash.update(uuid::Uuid::new_v4().as_bytes());
@@ -474,7 +479,7 @@ fn unguessable() -> String {
 }
 
 /// The code in what a browser brought back; whose answer it is, and to what, is checked before anything else is believed.
-fn read_answer(answer: &Url, state: &str, found: &Found) -> Result<Secret, AuthError> {
+fn read_answer(answer: &Url, state: &str, found: &LogInWays) -> Result<Secret, AuthError> {
     let get = |key: &str| -> Result<Option<String>, AuthError> {
         let mut values = answer.query_pairs().filter(|(name, _)| name == key);
         let value = values.next().map(|(_, value)| value.into_owned());

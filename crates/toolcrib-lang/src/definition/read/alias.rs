@@ -3,15 +3,17 @@
 use super::at::At;
 use super::body::tool_reference;
 use super::templates::{Templates, braced, is_variable};
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::yaml::{Content, Node};
 use crate::definition::{Body, ParameterKind};
 use crate::model::names::WireName;
+use crate::model::text::shorten;
 use crate::template::NamedParameter;
 
 /// What an alias cannot say: the tool behind it says it.
 const NOT_OF_ALIASES: &[&str] = &[
     "shell",
+    "requires-approval",
     "parameters",
     "environment",
     "function-calling",
@@ -37,8 +39,8 @@ pub(super) fn check_fields(root: At<'_, '_>, found: &mut Findings<'_>) {
                 "an alias cannot have `{field}`: what the tool behind it says holds for the alias too"
             );
             found.push(
-                Found::error("not-in-alias", root.key_span(field), message)
-                    .help("remove it, or write a tool of its own with `use-tool`"),
+                SpannedProblem::error("not-in-alias", root.key_span(field), message)
+                    .help("remove it, or write a separate tool with `use-tool`"),
             );
         }
     }
@@ -46,7 +48,7 @@ pub(super) fn check_fields(root: At<'_, '_>, found: &mut Findings<'_>) {
         let message = "`base-tool` is for an alias, and the file does not say `type: alias`";
         let at = root.key_span("base-tool");
         found.push(
-            Found::error("missing-field", at.clone(), message)
+            SpannedProblem::error("missing-field", at.clone(), message)
                 .help("add `type: alias`")
                 .fix(at.start..at.start, "type: alias\n"),
         );
@@ -66,8 +68,10 @@ pub(super) fn read(
     );
     let mut presets = Vec::new();
     let mut fine = true;
-    if let Some(at) = root.get("default-parameters") {
-        // Presets may use arguments of the alias's own call, which nobody declares.
+    let mut defaults = Vec::new();
+    for field in ["fixed-parameters", "default-parameters"] {
+        let Some(at) = root.get(field) else { continue };
+        // Presets may use arguments of the alias's own call, which no one declares.
         let mut names = Vec::new();
         for (_, value) in at.entries() {
             collect(value.node, &mut names);
@@ -79,14 +83,36 @@ pub(super) fn read(
             raw: false,
         }));
         for (key, value) in at.entries() {
+            let name = key.text.clone().into_owned();
+            if presets.iter().any(|(known, _)| *known == name) {
+                let message = format!(
+                    "`{}` is in `fixed-parameters` and in `default-parameters`",
+                    shorten(&name, 60)
+                );
+                templates.push(
+                    SpannedProblem::error("duplicate-key", key.span.clone(), message)
+                        .help("remove one of them"),
+                );
+                fine = false;
+                continue;
+            }
             match templates.json(value.node) {
-                Some(value) => presets.push((key.text.clone().into_owned(), value)),
+                Some(value) => {
+                    if field == "default-parameters" {
+                        defaults.push(name.clone());
+                    }
+                    presets.push((name, value));
+                }
                 None => fine = false,
             }
         }
     }
     let base = base?;
-    fine.then_some(Body::Alias { base, presets })
+    fine.then_some(Body::Alias {
+        base,
+        presets,
+        defaults,
+    })
 }
 
 fn collect(node: &Node<'_>, names: &mut Vec<String>) {

@@ -6,7 +6,7 @@ use super::general;
 use super::steps;
 use super::templates::Templates;
 use crate::definition::fields::Syntax;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::{Body, Program};
 use crate::model::names::{Slug, WireName};
 use crate::model::reference::ToolRef;
@@ -36,7 +36,7 @@ pub(super) fn read(
         return alias::read(root, name, templates);
     }
     if is_alias {
-        let found = Found::error(
+        let found = SpannedProblem::error(
             "missing-field",
             root.key_span("type"),
             "an alias needs a `base-tool`: the tool it stands for",
@@ -70,7 +70,7 @@ pub(super) fn one_of(
         [] => {
             let message = format!("{whose} does not say what it runs");
             found.push(
-                Found::error("nothing-to-run", at.span(), message)
+                SpannedProblem::error("nothing-to-run", at.span(), message)
                     .help(format!("add one of {}", or_list(keys))),
             );
             None
@@ -79,7 +79,7 @@ pub(super) fn one_of(
             for key in rest {
                 let message = format!("{whose} says twice what it runs: `{first}` and `{key}`");
                 found.push(
-                    Found::error("two-ways-to-run", at.key_span(key), message)
+                    SpannedProblem::error("two-ways-to-run", at.key_span(key), message)
                         .help("keep one of them; several commands are `steps`"),
                 );
             }
@@ -97,7 +97,7 @@ pub(super) fn program(
     if form != "script" && at.has("shell") {
         let message = format!("`shell` has no effect on `{form}`: it is for `script`");
         templates.push(
-            Found::warning("without-effect", at.key_span("shell"), message)
+            SpannedProblem::warning("without-effect", at.key_span("shell"), message)
                 .help("remove the line, or write `script` instead"),
         );
     }
@@ -147,7 +147,7 @@ fn commands(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Body>
         let message = "`commands` holds no command";
         let span = given.map_or_else(|| root.key_span("commands"), At::span);
         templates.push(
-            Found::error("nothing-to-run", span, message)
+            SpannedProblem::error("nothing-to-run", span, message)
                 .help("add a `default`, or `platforms` with a command each"),
         );
         return None;
@@ -169,7 +169,7 @@ pub(super) fn tool_reference(
     let text = at.text()?;
     if let Err(error) = text.parse::<ToolRef>() {
         let message = format!("`{field}` names no tool: {error}");
-        found.push(Found::error("bad-name", at.span(), message));
+        found.push(SpannedProblem::error("bad-name", at.span(), message));
         return None;
     }
     let is_own = own.is_some_and(|own| {
@@ -180,7 +180,7 @@ pub(super) fn tool_reference(
     if is_own {
         let message = format!("the tool uses itself: `{}`", shorten(text, 60));
         found.push(
-            Found::error("uses-itself", at.span(), message)
+            SpannedProblem::error("uses-itself", at.span(), message)
                 .help("name another tool; a tool that calls itself would never end"),
         );
         return None;

@@ -3,7 +3,7 @@
 use super::at::At;
 use super::templates::Templates;
 use crate::definition::Environment;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::model::text::shorten;
 use crate::template::{Reference, Text};
 
@@ -74,12 +74,16 @@ pub(super) fn read(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Envir
                 "`{}` cannot be a variable's name: it begins with a letter or `_` and goes on with letters, digits and `_`",
                 shorten(name, 60)
             );
-            templates.push(Found::error("bad-name", key.span.clone(), message));
+            templates.push(SpannedProblem::error("bad-name", key.span.clone(), message));
             continue;
         }
         if name.starts_with("TOOLCRIB_") {
             let message = format!("`{name}` is Toolcrib's own; programs of tools never get it");
-            templates.push(Found::error("reserved-name", key.span.clone(), message));
+            templates.push(SpannedProblem::error(
+                "reserved-name",
+                key.span.clone(),
+                message,
+            ));
             continue;
         }
         let Some(text) = templates.text(value) else {
@@ -90,7 +94,7 @@ pub(super) fn read(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Envir
                 "`{name}` decides what programs run or load, so its value cannot come from a parameter or a step"
             );
             templates.push(
-                Found::error("loader-variable", value.span(), message)
+                SpannedProblem::error("loader-variable", value.span(), message)
                     .help("write a fixed value, or give the value to the program as an argument"),
             );
             continue;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use super::at::At;
 use super::{at_value, first_version};
 use crate::definition::Platform;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::model::names::{Version, WireName};
-use crate::model::text::shorten;
+use crate::model::text::{nearest, shorten};
 
 pub(super) fn name(root: At<'_, '_>, stem: &str, found: &mut Findings<'_>) -> Option<WireName> {
     let given = root.get("name").and_then(|at| Some((at, at.text()?)));
@@ -29,7 +29,7 @@ pub(super) fn name(root: At<'_, '_>, stem: &str, found: &mut Findings<'_>) -> Op
                 "{whose} `{}` cannot be a tool's name: {error}",
                 shorten(text, 60)
             );
-            found.push(Found::error("bad-name", span, message).help(help));
+            found.push(SpannedProblem::error("bad-name", span, message).help(help));
             None
         }
     }
@@ -106,7 +106,7 @@ pub(super) fn description(root: At<'_, '_>, is_alias: bool, found: &mut Findings
     // An empty value has been reported.
     if !is_alias && !root.has("description") && !found.suggests("description") {
         found.push(
-            Found::error(
+            SpannedProblem::error(
                 "missing-field",
                 0..0,
                 "the tool has no `description`, which is what a model decides by",
@@ -116,7 +116,7 @@ pub(super) fn description(root: At<'_, '_>, is_alias: bool, found: &mut Findings
     } else if !is_alias && root.get("description").is_some() && text.trim().is_empty() {
         let message = "`description` is blank; it is what a model decides by";
         let at = root.key_span("description");
-        found.push(Found::error("missing-value", at, message));
+        found.push(SpannedProblem::error("missing-value", at, message));
     }
     text.trim_end().to_owned()
 }
@@ -135,7 +135,7 @@ pub(super) fn tags(root: At<'_, '_>, is_alias: bool, found: &mut Findings<'_>) -
             if let Some(tag) = near {
                 let message = format!("the tag `{text}` is not the security tag `{tag}`");
                 found.push(
-                    Found::warning("no-security-tag", item.span(), message)
+                    SpannedProblem::warning("no-security-tag", item.span(), message)
                         .help(format!("write `{tag}`"))
                         .fix(item.span(), *tag),
                 );
@@ -145,13 +145,32 @@ pub(super) fn tags(root: At<'_, '_>, is_alias: bool, found: &mut Findings<'_>) -
     }
     // The tool behind an alias has the risk.
     let tagged = tags.iter().any(|tag| SECURITY.contains(&tag.as_str()));
+    let misspelt = root.get("tags").map(At::nodes).unwrap_or_default();
+    let misspelt = misspelt.into_iter().find_map(|item| {
+        let text = item.text()?;
+        match nearest(text, SECURITY.iter().copied()).as_slice() {
+            [tag] => Some((item.span(), text, *tag)),
+            _ => None,
+        }
+    });
+    if let Some((span, text, tag)) = misspelt.filter(|_| !tagged && !is_alias) {
+        let message = format!(
+            "`{}` is not one of the security tags read, write, run, so every call of the tool asks a person",
+            shorten(text, 40)
+        );
+        found.push(
+            SpannedProblem::warning("no-security-tag", span, message)
+                .help(format!("did you mean `{tag}`?")),
+        );
+        return tags;
+    }
     if !tagged && !is_alias && !found.suggests("tags") {
         let at = match root.has("tags") {
             true => root.key_span("tags"),
             false => 0..0,
         };
         found.push(
-            Found::warning(
+            SpannedProblem::warning(
                 "no-security-tag",
                 at,
                 "the tool has none of the tags read, write, run, so every call of it asks a person",

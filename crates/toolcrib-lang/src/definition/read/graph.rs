@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::at::At;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::model::text::{nearest, or_list, shorten};
 
 /// What each step waits for, as places in the list; unknown names, the step itself and circles are reported.
@@ -43,7 +43,7 @@ fn named(at: At<'_, '_>, own: usize, names: &[&str], found: &mut Findings<'_>) -
             Some(index) if index == own => {
                 let message = format!("the step `{name}` waits for itself");
                 found.push(
-                    Found::error("wait-circle", item.span(), message)
+                    SpannedProblem::error("wait-circle", item.span(), message)
                         .help("remove it from `wait-for`"),
                 );
             }
@@ -54,7 +54,7 @@ fn named(at: At<'_, '_>, own: usize, names: &[&str], found: &mut Findings<'_>) -
             }
             None => {
                 let message = format!("there is no step `{}` to wait for", shorten(name, 60));
-                let problem = Found::error("unknown-step", item.span(), message);
+                let problem = SpannedProblem::error("unknown-step", item.span(), message);
                 let others = names.iter().enumerate();
                 let others = others
                     .filter(|(index, _)| *index != own)
@@ -83,7 +83,7 @@ fn circle(waits: &[Vec<usize>]) -> Option<Vec<usize>> {
     }
     let mut marks = vec![Mark::New; waits.len()];
     for start in 0..waits.len() {
-        // Where each open step stands in its own list; no recursion, since a file can hold a long chain.
+        // Where each open step is in its own list; no recursion, since a file can hold a long chain.
         let mut path: Vec<(usize, usize)> = Vec::new();
         if marks[start] == Mark::New {
             marks[start] = Mark::Open;
@@ -125,7 +125,7 @@ fn report(circle: &[usize], steps: &[At<'_, '_>], names: &[&str], found: &mut Fi
             .join(", which waits for ")
             .replacen(", which waits", " waits", 1)
     );
-    // The one whose own words make the circle: a step waits for what stands before it without saying so.
+    // The one whose own words make the circle: a step waits for what is before it without saying so.
     let at = circle
         .iter()
         .find(|step| steps[**step].has("wait-for"))
@@ -139,7 +139,7 @@ fn report(circle: &[usize], steps: &[At<'_, '_>], names: &[&str], found: &mut Fi
         }
         false => "remove one of the `wait-for`",
     };
-    found.push(Found::error("wait-circle", at, message).help(help));
+    found.push(SpannedProblem::error("wait-circle", at, message).help(help));
 }
 
 /// The steps that have certainly run when a step starts.

@@ -12,13 +12,13 @@ mod general;
 mod graph;
 mod parameters;
 mod permissions;
-mod rest;
+mod plain_fields;
 mod steps;
 mod templates;
 mod tests;
 
 use super::fields::FORMAT;
-use super::problem::{Findings, Found};
+use super::problem::{Findings, SpannedProblem};
 use super::yaml::Node;
 use super::{Definition, UseAt};
 use crate::model::names::{Slug, Version};
@@ -50,20 +50,22 @@ pub(super) fn definition(
     let body = body::read(root, name.as_ref(), is_alias, &mut templates);
     // Clean-ups read nothing.
     templates.give(&environment.variables, None);
-    let paths = rest::paths(root, &mut templates);
+    let paths = plain_fields::paths(root, &mut templates);
     let security = permissions::read(root, &mut templates);
-    let resources = rest::resources(root, &mut templates);
+    let resources = plain_fields::resources(root, &mut templates);
+    let requires_approval = templates.requires_approval(root);
     let tests = tests::read(root, &parameters, is_alias, &mut templates);
     templates.unused_parameters(root, &parameters, is_alias);
     let found = templates.into_findings();
     let tags = general::tags(root, is_alias, found);
     let description = general::description(root, is_alias, found);
-    let interactive = rest::interactive(root, found);
-    let changelog = rest::changelog(root, found);
+    let interactive = plain_fields::interactive(root, found);
+    let changelog = plain_fields::changelog(root, found);
     let (Some(name), Some(version), Some(body)) = (name, version, body) else {
         return None;
     };
-    if found.errors() > 0 {
+    // Tags that say less than the permissions do not keep the rest from being read; such a tool is not offered.
+    if found.errors_but("read-tag") > 0 {
         return None;
     }
     Some(Definition {
@@ -74,20 +76,22 @@ pub(super) fn definition(
         body,
         parameters: parameters.into_iter().map(|read| read.parameter).collect(),
         environment,
-        schema_generation: rest::schema_generation(root),
+        schema_generation: plain_fields::schema_generation(root),
         security,
         paths,
-        metadata: rest::metadata(root),
+        metadata: plain_fields::metadata(root),
         resources,
         interactive,
         tests,
         changelog,
         tags,
+        requires_approval: requires_approval?,
         platforms: general::platforms(root),
         timeout: general::timeout(root),
         ignore_errors: root.boolean("ignore-errors").unwrap_or(false),
         input,
         digest,
+        meaning: String::new(),
         uses_at: uses_at(root),
     })
 }
@@ -102,7 +106,11 @@ fn uses_at(root: At<'_, '_>) -> Vec<UseAt> {
         };
         Some(UseAt { tool, arguments })
     };
-    if let Some(alias) = one(root, "base-tool", "default-parameters") {
+    let presets = match root.has("default-parameters") {
+        true => "default-parameters",
+        false => "fixed-parameters",
+    };
+    if let Some(alias) = one(root, "base-tool", presets) {
         return vec![alias];
     }
     let steps = root.get("steps").map(At::nodes).unwrap_or_default();
@@ -118,6 +126,6 @@ fn first_version() -> Version {
 }
 
 /// A problem with a whole value.
-fn at_value(at: At<'_, '_>, code: &'static str, message: impl Into<String>) -> Found {
-    Found::error(code, at.span(), message)
+fn at_value(at: At<'_, '_>, code: &'static str, message: impl Into<String>) -> SpannedProblem {
+    SpannedProblem::error(code, at.span(), message)
 }

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::at::At;
 use super::templates::is_variable;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::values;
 use crate::definition::yaml::{Key, Node};
 use crate::definition::{Format, Parameter, ParameterKind, Validation};
 use crate::expr::Expression;
-use crate::model::text::shorten;
+use crate::model::text::{nearest, or_list, shorten};
 use crate::schema::Schema;
 use crate::template::{NamedParameter, Names, Text};
 
@@ -41,7 +41,7 @@ fn name(key: &Key<'_>, found: &mut Findings<'_>) -> bool {
         let message =
             format!("`{name}` is a variable of Toolcrib's, so no parameter can have its name");
         found.push(
-            Found::error("reserved-name", key.span.clone(), message)
+            SpannedProblem::error("reserved-name", key.span.clone(), message)
                 .help(format!("choose another name, as in `MY_{name}`")),
         );
         return false;
@@ -57,13 +57,14 @@ fn name(key: &Key<'_>, found: &mut Findings<'_>) -> bool {
         "`{}` cannot be a parameter's name: it begins with a letter or `_`, goes on with letters, digits, `_` and `-`, and has at most {MAX_NAME} characters",
         shorten(name, 80)
     );
-    found.push(Found::error("bad-name", key.span.clone(), message));
+    found.push(SpannedProblem::error("bad-name", key.span.clone(), message));
     false
 }
 
 fn kind(word: Option<&str>) -> ParameterKind {
     match word {
         Some("number") => ParameterKind::Number,
+        Some("integer") => ParameterKind::Integer,
         Some("boolean") => ParameterKind::Boolean,
         Some("array") => ParameterKind::Array,
         Some("object") => ParameterKind::Object,
@@ -76,6 +77,7 @@ pub(super) fn word(kind: ParameterKind) -> &'static str {
     match kind {
         ParameterKind::String => "string",
         ParameterKind::Number => "number",
+        ParameterKind::Integer => "integer",
         ParameterKind::Boolean => "boolean",
         ParameterKind::Array => "array",
         ParameterKind::Object => "object",
@@ -90,7 +92,11 @@ fn parameter(key: &Key<'_>, at: At<'_, '_>, found: &mut Findings<'_>) -> Paramet
         let message = format!(
             "the parameter `{name}` has no `description`, which is what a model fills it in by"
         );
-        found.push(Found::error("missing-field", key.span.clone(), message));
+        found.push(SpannedProblem::error(
+            "missing-field",
+            key.span.clone(),
+            message,
+        ));
     }
     let validation = validation(&name, kind, at, found);
     let transform = at.get("transform").and_then(|at| {
@@ -100,7 +106,7 @@ fn parameter(key: &Key<'_>, at: At<'_, '_>, found: &mut Findings<'_>) -> Paramet
             Err(error) => {
                 let message = format!("`transform` of `{name}` cannot be used: {error}");
                 found.push(
-                    Found::error("bad-expression", at.span(), message)
+                    SpannedProblem::error("bad-expression", at.span(), message)
                         .help("write an expression over `value`, as in \"value.toLowerCase()\""),
                 );
                 None
@@ -127,8 +133,8 @@ fn parameter(key: &Key<'_>, at: At<'_, '_>, found: &mut Findings<'_>) -> Paramet
             let message =
                 format!("the default of `{name}` does not pass its own validation: {why}");
             found.push(match severity {
-                true => Found::warning("default-unfit", value_at.span(), message),
-                false => Found::error("default-unfit", value_at.span(), message),
+                true => SpannedProblem::warning("default-unfit", value_at.span(), message),
+                false => SpannedProblem::error("default-unfit", value_at.span(), message),
             });
         }
         if at.boolean("required") == Some(true) {
@@ -136,7 +142,7 @@ fn parameter(key: &Key<'_>, at: At<'_, '_>, found: &mut Findings<'_>) -> Paramet
                 "`{name}` is said to be required and has a default: a call that lacks it gets the default"
             );
             found.push(
-                Found::warning("required-default", at.key_span("required"), message)
+                SpannedProblem::warning("required-default", at.key_span("required"), message)
                     .help("remove one of the two"),
             );
         }
@@ -153,7 +159,11 @@ fn parameter(key: &Key<'_>, at: At<'_, '_>, found: &mut Findings<'_>) -> Paramet
         };
         if let Some(why) = checks.as_ref().and_then(|checks| unfit(checks, &value)) {
             let message = format!("an example of `{name}` does not pass its validation: {why}");
-            found.push(Found::warning("example-unfit", example.span(), message));
+            found.push(SpannedProblem::warning(
+                "example-unfit",
+                example.span(),
+                message,
+            ));
         }
         examples.push(value);
     }
@@ -166,7 +176,7 @@ fn parameter(key: &Key<'_>, at: At<'_, '_>, found: &mut Findings<'_>) -> Paramet
                     "`{name}` is pasted into commands as it is, so its value can be any command; every call asks a person"
                 );
                 found.push(
-                    Found::warning("raw-parameter", security.key_span("escape-shell"), message)
+                    SpannedProblem::warning("raw-parameter", security.key_span("escape-shell"), message)
                         .help("remove the line unless the parameter is meant to be shell text"),
                 );
             }
@@ -203,6 +213,10 @@ pub(super) fn typed(
             Ok(number) => return Some(Value::Number(number)),
             Err(unfit) => Some(unfit),
         },
+        (ParameterKind::Integer, Some(scalar)) => match values::whole(scalar) {
+            Ok(number) => return Some(Value::Number(number)),
+            Err(unfit) => Some(unfit),
+        },
         (ParameterKind::Boolean, Some(scalar)) => match values::boolean(scalar) {
             Ok(truth) => return Some(Value::Bool(truth)),
             Err(unfit) => Some(unfit),
@@ -219,7 +233,7 @@ pub(super) fn typed(
             node.in_words()
         ),
     };
-    let mut found_here = Found::error("wrong-type", node.span.clone(), message);
+    let mut found_here = SpannedProblem::error("wrong-type", node.span.clone(), message);
     if let Some(instead) = problem.and_then(|unfit| unfit.instead) {
         found_here = found_here
             .help(format!("write `{instead}`"))
@@ -229,46 +243,80 @@ pub(super) fn typed(
     None
 }
 
+/// The words of JSON Schema that a parameter and its `validation` may both have.
+const WORDS: &[&str] = &[
+    "minimum",
+    "maximum",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "enum",
+];
+
+/// What a value must be like. Each word may be beside `type`, as in a JSON Schema, or beneath `validation`.
 fn validation(
     name: &str,
     kind: ParameterKind,
     parameter: At<'_, '_>,
     found: &mut Findings<'_>,
 ) -> Validation {
-    let Some(at) = parameter.get("validation") else {
-        return Validation::default();
+    let below = parameter.get("validation");
+    for word in WORDS {
+        if let Some(below) = below.filter(|below| below.has(word) && parameter.has(word)) {
+            let message = format!(
+                "`{word}` of `{name}` is given twice: beside `type` and beneath `validation`"
+            );
+            let problem = SpannedProblem::error("duplicate-key", below.key_span(word), message);
+            found.push(problem.help("remove one of them"));
+        }
+    }
+    let holder = |word: &str| match below {
+        Some(below) if !parameter.has(word) => below,
+        _ => parameter,
     };
-    let length = |field: &str| at.integer(field).and_then(|n| u64::try_from(n).ok());
-    let validation = Validation {
-        minimum: at.number("minimum"),
-        maximum: at.number("maximum"),
-        pattern: at.text_of("pattern").map(str::to_owned),
+    let length = |word: &str| {
+        let length = holder(word).integer(word)?;
+        u64::try_from(length).ok()
+    };
+    let mut validation = Validation {
+        minimum: holder("minimum").number("minimum"),
+        maximum: holder("maximum").number("maximum"),
+        pattern: holder("pattern").text_of("pattern").map(str::to_owned),
         min_length: length("minLength"),
         max_length: length("maxLength"),
-        allowed: at.get("enum").map(|at| {
+        allowed: holder("enum").get("enum").map(|at| {
             at.nodes()
                 .into_iter()
                 .filter_map(|item| typed(item.node, kind, &format!("a value of `{name}`"), found))
                 .collect()
         }),
+        items: items(name, parameter, found),
     };
-    for (field, kinds) in [
-        ("minimum", &[ParameterKind::Number][..]),
-        ("maximum", &[ParameterKind::Number]),
+    for (word, kinds) in [
+        (
+            "minimum",
+            &[ParameterKind::Number, ParameterKind::Integer][..],
+        ),
+        ("maximum", &[ParameterKind::Number, ParameterKind::Integer]),
         ("pattern", &[ParameterKind::String]),
         ("minLength", &[ParameterKind::String, ParameterKind::Array]),
         ("maxLength", &[ParameterKind::String, ParameterKind::Array]),
+        ("items", &[ParameterKind::Array]),
     ] {
-        if at.has(field) && !kinds.contains(&kind) {
-            let kinds: Vec<&str> = kinds.iter().map(|kind| word(*kind)).collect();
+        let at = match word {
+            "items" => parameter,
+            word => holder(word),
+        };
+        if at.has(word) && !kinds.contains(&kind) {
+            let kinds: Vec<&str> = kinds.iter().map(|kind| self::word(*kind)).collect();
             let message = format!(
-                "`{field}` has no effect on a parameter of type {}; it is for {}",
-                word(kind),
+                "`{word}` has no effect on a parameter of type {}; it is for {}",
+                self::word(kind),
                 kinds.join(" and ")
             );
-            found.push(Found::warning(
+            found.push(SpannedProblem::warning(
                 "without-effect",
-                at.key_span(field),
+                at.key_span(word),
                 message,
             ));
         }
@@ -278,39 +326,107 @@ fn validation(
     if let (Some(least), Some(most)) = (number(&validation.minimum), number(&validation.maximum))
         && least > most
     {
-        found.push(empty_range(at, "minimum", "maximum"));
+        found.push(empty_range(holder("minimum"), "minimum", "maximum"));
     }
     if let (Some(least), Some(most)) = (validation.min_length, validation.max_length)
         && least > most
     {
-        found.push(empty_range(at, "minLength", "maxLength"));
+        found.push(empty_range(holder("minLength"), "minLength", "maxLength"));
     }
     if validation.allowed.as_ref().is_some_and(Vec::is_empty) {
-        found.push(Found::error(
+        found.push(SpannedProblem::error(
             "empty-range",
-            at.key_span("enum"),
+            holder("enum").key_span("enum"),
             "`enum` lists no value, so no call can be right",
         ));
     }
-    if let Some(pattern_at) = at.get("pattern")
+    if let Some(pattern_at) = holder("pattern").get("pattern")
         && let Some(pattern) = pattern_at.text()
         && let Err(why) = check_pattern(pattern)
     {
         let message = format!("the pattern of `{name}` cannot be used: {why}");
-        found.push(Found::error("bad-pattern", pattern_at.span(), message).help(
+        found.push(SpannedProblem::error("bad-pattern", pattern_at.span(), message).help(
             "patterns run in linear time: no look-around, no back-references, no huge repetitions",
         ));
-        return Validation {
-            pattern: None,
-            ..validation
-        };
+        validation.pattern = None;
     }
     validation
 }
 
-fn empty_range(at: At<'_, '_>, least: &str, most: &str) -> Found {
+/// What each item of a list must be like. Only the words that everything else here knows, so that a misspelt one is found.
+fn items(name: &str, parameter: At<'_, '_>, found: &mut Findings<'_>) -> Option<Value> {
+    let at = parameter.get("items")?;
+    at.node.map()?;
+    let items = values::json(at.node);
+    if let Some(word) = unknown_word(&items) {
+        let message = format!(
+            "`{}` in the `items` of `{name}` is not a word of JSON Schema",
+            shorten(&word, 60)
+        );
+        let problem = SpannedProblem::error("unknown-key", at.span(), message);
+        found.push(
+            match nearest(&word, SCHEMA_WORDS.iter().copied()).as_slice() {
+                [] => problem.help("write a JSON Schema, as in `items: {type: string}`"),
+                near => problem.help(format!("did you mean {}?", or_list(near))),
+            },
+        );
+        return None;
+    }
+    let schema = json!({"type": "array", "items": items});
+    let checked = Schema::output(schema).and_then(|schema| schema.compile());
+    if let Err(error) = checked {
+        let message = format!("`items` of `{name}` cannot be used as a JSON Schema: {error}");
+        let problem = SpannedProblem::error("bad-schema", at.span(), message);
+        found.push(problem.help("write a JSON Schema, as in `items: {type: string}`"));
+        return None;
+    }
+    Some(items)
+}
+
+/// The words of JSON Schema that `items` may have, at any depth.
+const SCHEMA_WORDS: &[&str] = &[
+    "type",
+    "description",
+    "title",
+    "default",
+    "examples",
+    "enum",
+    "const",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "items",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "properties",
+    "required",
+    "additionalProperties",
+    "anyOf",
+    "oneOf",
+    "allOf",
+];
+
+/// The first word of a schema that has no meaning.
+fn unknown_word(schema: &Value) -> Option<String> {
+    let fields = schema.as_object()?;
+    fields.iter().find_map(|(word, below)| match word.as_str() {
+        _ if !SCHEMA_WORDS.contains(&word.as_str()) => Some(word.clone()),
+        "items" | "additionalProperties" => unknown_word(below),
+        "properties" => below.as_object()?.values().find_map(unknown_word),
+        "anyOf" | "oneOf" | "allOf" => below.as_array()?.iter().find_map(unknown_word),
+        _ => None,
+    })
+}
+
+fn empty_range(at: At<'_, '_>, least: &str, most: &str) -> SpannedProblem {
     let message = format!("`{least}` is larger than `{most}`, so no value can be right");
-    Found::error("empty-range", at.key_span(least), message)
+    SpannedProblem::error("empty-range", at.key_span(least), message)
 }
 
 /// Compiles a pattern as the schema of the parameters will; the error is the end of a sentence.
@@ -353,6 +469,7 @@ fn checks(kind: ParameterKind, validation: &Validation) -> Option<Schema> {
     put(shortest, validation.min_length.map(Value::from));
     put(longest, validation.max_length.map(Value::from));
     put("enum", validation.allowed.clone().map(Value::Array));
+    put("items", validation.items.clone());
     match schema.is_empty() {
         true => None,
         false => Schema::output(Value::Object(schema)).ok(),
@@ -377,7 +494,7 @@ fn format(name: &str, at: At<'_, '_>, found: &mut Findings<'_>) -> Option<Format
     };
     if source.trim().is_empty() {
         let message = format!("`format` of `{name}` is blank, so the parameter would never appear");
-        found.push(Found::error("bad-format", at.span(), message));
+        found.push(SpannedProblem::error("bad-format", at.span(), message));
         return None;
     }
     if source.contains(['"', '\'', '`', '$']) {
@@ -385,7 +502,7 @@ fn format(name: &str, at: At<'_, '_>, found: &mut Findings<'_>) -> Option<Format
             "`format` of `{name}` has characters of the shell; it is words for a program, in which a value needs no quotes"
         );
         found.push(
-            Found::error("bad-format", at.span(), message)
+            SpannedProblem::error("bad-format", at.span(), message)
                 .help("write the words alone, as in \"--param={value}\" or \"-p {value}\""),
         );
         return None;
@@ -396,7 +513,11 @@ fn format(name: &str, at: At<'_, '_>, found: &mut Findings<'_>) -> Option<Format
             Ok(word) => words.push(word),
             Err(problems) => {
                 for problem in problems {
-                    found.push(Found::error("bad-format", at.span(), problem.message));
+                    found.push(SpannedProblem::error(
+                        "bad-format",
+                        at.span(),
+                        problem.message,
+                    ));
                 }
                 return None;
             }

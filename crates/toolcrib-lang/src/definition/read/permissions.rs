@@ -2,8 +2,9 @@
 
 use super::at::At;
 use super::templates::Templates;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::definition::{Permission, Privilege, Security};
+use crate::model::effects::Effects;
 use crate::model::text::shorten;
 use crate::sandbox::Level;
 
@@ -24,12 +25,14 @@ pub(super) fn read(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Secur
         "container" => Level::Container,
         _ => Level::Process,
     });
+    let tags = root.texts("tags");
+    let only_reads = Effects::from_tags(tags.iter().map(String::as_str)).is_read_only();
     let permissions = at
         .get("required-permissions")
         .map(At::nodes)
         .unwrap_or_default()
         .into_iter()
-        .filter_map(|item| permission(item, templates))
+        .filter_map(|item| permission(item, only_reads, templates))
         .collect();
     Security {
         privilege,
@@ -41,10 +44,14 @@ pub(super) fn read(root: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Secur
     }
 }
 
-fn permission(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Permission> {
+fn permission(
+    at: At<'_, '_>,
+    only_reads: bool,
+    templates: &mut Templates<'_, '_>,
+) -> Option<Permission> {
     let text = at.text()?;
     let mut refuse = |message: String| {
-        let found = Found::error("bad-permission", at.span(), message).help(HOW);
+        let found = SpannedProblem::error("bad-permission", at.span(), message).help(HOW);
         templates.push(found);
     };
     let mut parts = text.splitn(3, ':');
@@ -53,6 +60,16 @@ fn permission(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Permi
     match (area, what, rest) {
         ("filesystem", Some("read"), Some(path)) => templates.part(at, path).map(Permission::Read),
         ("filesystem", Some("write"), Some(path)) => {
+            if only_reads {
+                let message = format!(
+                    "the tool is tagged only `read`, and `{}` lets it write",
+                    shorten(text, 60)
+                );
+                templates.push(
+                    SpannedProblem::error("read-tag", at.span(), message)
+                        .help("add the tag `write`, or ask for `filesystem:read:PATH`"),
+                );
+            }
             templates.part(at, path).map(Permission::Write)
         }
         ("network", Some("external"), Some(host)) => {

@@ -3,8 +3,8 @@
 use super::at::At;
 use super::body;
 use super::graph;
-use super::templates::{Reach, Templates};
-use crate::definition::problem::{Findings, Found};
+use super::templates::{Templates, VisibleSteps};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::{Action, OutputMode, Retry, Step, StreamTo};
 use crate::model::names::WireName;
 use crate::model::text::shorten;
@@ -26,7 +26,7 @@ pub(super) fn names(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<String> {
         let Some(name_at) = step.get("name") else {
             if !step.has("name") {
                 let message = "a step has no `name`, by which others refer to it";
-                found.push(Found::error("missing-field", step.span(), message));
+                found.push(SpannedProblem::error("missing-field", step.span(), message));
             }
             continue;
         };
@@ -40,12 +40,12 @@ pub(super) fn names(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<String> {
                 "`{}` cannot be a step's name: it begins with a letter or `_`, goes on with letters, digits, `_` and `-`, and has at most 64 characters",
                 shorten(name, 80)
             );
-            found.push(Found::error("bad-name", name_at.span(), message));
+            found.push(SpannedProblem::error("bad-name", name_at.span(), message));
         } else if names.iter().any(|other| other == name) {
             let message = format!("two steps are called `{name}`");
             found.push(
-                Found::error("duplicate-name", name_at.span(), message)
-                    .help("give each step a name of its own"),
+                SpannedProblem::error("duplicate-name", name_at.span(), message)
+                    .help("give each step its own name"),
             );
         } else {
             names.push(name.to_owned());
@@ -67,7 +67,7 @@ pub(super) fn read(
         .filter(|step| step.node.map().is_some())
         .collect();
     if nodes.is_empty() {
-        let found = Found::error("missing-value", span, "`steps` has no step");
+        let found = SpannedProblem::error("missing-value", span, "`steps` has no step");
         templates.push(found.help("add at least one, with a `name` and what it runs"));
         return None;
     }
@@ -76,7 +76,7 @@ pub(super) fn read(
             "`steps` has {} steps; a tool may have {MAX_STEPS}",
             nodes.len()
         );
-        templates.push(Found::error("too-much", span, message));
+        templates.push(SpannedProblem::error("too-much", span, message));
         return None;
     }
     let waits = graph::waits(&nodes, templates.findings());
@@ -87,7 +87,7 @@ pub(super) fn read(
         .collect();
     let mut steps = Vec::new();
     for (index, step) in nodes.iter().enumerate() {
-        let reach = Reach::Before {
+        let reach = VisibleSteps::Before {
             step: step_names[index].to_owned(),
             steps: before[index]
                 .iter()
@@ -162,7 +162,7 @@ fn action(
     if form != "use-tool" {
         if at.has("with") {
             let message = format!("`with` has no effect on {whose}: it is for `use-tool`");
-            templates.push(Found::warning(
+            templates.push(SpannedProblem::warning(
                 "without-effect",
                 at.key_span("with"),
                 message,
@@ -189,7 +189,9 @@ fn action(
 fn retry(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Retry> {
     if !at.has("attempts") {
         let message = "`retry` does not say how many `attempts` there are in all";
-        templates.push(Found::error("missing-field", at.span(), message).help("add `attempts: 3`"));
+        templates.push(
+            SpannedProblem::error("missing-field", at.span(), message).help("add `attempts: 3`"),
+        );
     }
     let backoff = at
         .number("backoff")
@@ -198,7 +200,7 @@ fn retry(at: At<'_, '_>, templates: &mut Templates<'_, '_>) -> Option<Retry> {
     if !(1.0..=10.0).contains(&backoff) {
         let message = format!("`backoff` must be between 1 and 10, not {backoff}");
         let span = at.get("backoff").map_or(at.span(), At::span);
-        templates.push(Found::error("out-of-range", span, message));
+        templates.push(SpannedProblem::error("out-of-range", span, message));
     }
     Some(Retry {
         attempts: u32::try_from(at.integer("attempts")?).ok()?,
@@ -220,7 +222,7 @@ fn output(step: At<'_, '_>, templates: &mut Templates<'_, '_>) -> OutputMode {
         let message = "`stream-callback` has no effect with `mode: buffer`";
         let span = at.key_span("stream-callback");
         templates.push(
-            Found::warning("without-effect", span, message)
+            SpannedProblem::warning("without-effect", span, message)
                 .help("write `mode: stream`, or remove the line"),
         );
     }
@@ -228,7 +230,7 @@ fn output(step: At<'_, '_>, templates: &mut Templates<'_, '_>) -> OutputMode {
         let text = file.text()?;
         if callback != Some("file") {
             let message = "`file` has no effect without `stream-callback: file`";
-            templates.push(Found::warning(
+            templates.push(SpannedProblem::warning(
                 "without-effect",
                 at.key_span("file"),
                 message,
@@ -236,7 +238,7 @@ fn output(step: At<'_, '_>, templates: &mut Templates<'_, '_>) -> OutputMode {
         }
         if let Some(why) = body::leaves_workspace(text) {
             let message = format!("`file` must be a path in the workspace: {why}");
-            templates.push(Found::error("outside-path", file.span(), message));
+            templates.push(SpannedProblem::error("outside-path", file.span(), message));
         }
         Some(text.to_owned())
     });

@@ -5,15 +5,16 @@ use std::ops::Range;
 
 use super::at::At;
 use super::parameters::Read;
-use crate::definition::problem::{Findings, Found, Severity};
+use crate::definition::approval::near_boolean;
+use crate::definition::problem::{Findings, Severity, SpannedProblem};
 use crate::definition::values;
 use crate::definition::yaml::{Content, Node, Style};
-use crate::definition::{JsonTemplate, Platform, Program};
+use crate::definition::{JsonTemplate, Platform, Program, RequiresApproval};
 use crate::model::budget::Budget;
 use crate::model::text::shorten;
 use crate::template::{
     Code, Condition, Form, MAX_BYTES, MAX_STEPS, NamedParameter, Names, Reference, TemplateProblem,
-    Text, Variable,
+    Text, Variable, shell_operator,
 };
 
 /// Whether a name is that of a variable of Toolcrib's; no parameter can have it.
@@ -23,7 +24,7 @@ pub(super) fn is_variable(name: &str) -> bool {
 
 /// Which steps a text may refer to.
 #[derive(Debug, Clone)]
-pub(super) enum Reach {
+pub(super) enum VisibleSteps {
     /// None; the reason is the end of a sentence.
     Nothing(&'static str),
     /// The steps that have run before this one.
@@ -36,7 +37,7 @@ pub(super) enum Reach {
 /// Compiles the templates of one file.
 pub(super) struct Templates<'f, 'a> {
     names: Names,
-    reach: Reach,
+    reach: VisibleSteps,
     found: &'f mut Findings<'a>,
     used: BTreeSet<String>,
     /// What reading all of them may still cost.
@@ -64,7 +65,7 @@ impl<'f, 'a> Templates<'f, 'a> {
                 steps,
                 ..Names::default()
             },
-            reach: Reach::Nothing("it is not part of a step"),
+            reach: VisibleSteps::Nothing("it is not part of a step"),
             found,
             used: BTreeSet::new(),
             budget: Budget::new(MAX_STEPS, MAX_BYTES),
@@ -79,16 +80,16 @@ impl<'f, 'a> Templates<'f, 'a> {
         self.found
     }
 
-    pub(super) fn push(&mut self, found: Found) {
+    pub(super) fn push(&mut self, found: SpannedProblem) {
         self.found.push(found);
     }
 
     /// Changes what texts may refer to from here on; returns what they could before.
-    pub(super) fn reach(&mut self, reach: Reach) -> Reach {
+    pub(super) fn reach(&mut self, reach: VisibleSteps) -> VisibleSteps {
         std::mem::replace(&mut self.reach, reach)
     }
 
-    /// Lets texts name these as well: arguments that nobody declares.
+    /// Lets texts name these as well: arguments that no one declares.
     pub(super) fn admit(&mut self, parameters: impl IntoIterator<Item = NamedParameter>) {
         self.names.parameters.extend(parameters);
     }
@@ -136,7 +137,7 @@ impl<'f, 'a> Templates<'f, 'a> {
     pub(super) fn program(&mut self, at: At<'_, '_>, form: &Form) -> Option<Program> {
         let source = &*at.scalar()?.text;
         if source.trim().is_empty() {
-            let found = Found::error("missing-value", at.span(), "the command is empty");
+            let found = SpannedProblem::error("missing-value", at.span(), "the command is empty");
             self.found.push(found);
             return None;
         }
@@ -145,12 +146,14 @@ impl<'f, 'a> Templates<'f, 'a> {
                 if matches!(form, Form::Bash) {
                     self.warn_of_variables(at.node, source);
                 }
+                if matches!(form, Form::Run) {
+                    self.warn_of_operators(at.node, source);
+                }
                 self.warn(at.node, source, code.warnings());
                 if code.runs_a_value() {
-                    let message = "the whole command is a value: whoever calls the tool decides which program runs, and every \
-                                   call asks a person";
+                    let message = "the whole command is a value: the caller decides which program runs, so every call asks a person";
                     self.found.push(
-                        Found::warning("value-is-program", at.span(), message).help(
+                        SpannedProblem::warning("value-is-program", at.span(), message).help(
                             "write the program's name, or choose among fixed ones: `case {X} in a) …;; b) …;; esac`",
                         ),
                     );
@@ -171,8 +174,8 @@ impl<'f, 'a> Templates<'f, 'a> {
         }
     }
 
-    /// The text of a program for a system that this is not, so that what is wrong with it is no reason not to load the tool
-    /// here; `None` when something is.
+    /// The text of a program for a system that this is not, so its problems do not keep the tool from loading here; `None` when a problem
+    /// does.
     pub(super) fn program_elsewhere(
         &mut self,
         at: At<'_, '_>,
@@ -194,11 +197,39 @@ impl<'f, 'a> Templates<'f, 'a> {
                 platform.name(),
                 problem.message
             );
-            let mut found = Found::warning(problem.code, span, message);
+            let mut found = SpannedProblem::warning(problem.code, span, message);
             found.help = problem.fix;
             self.found.push(found);
         }
         None
+    }
+
+    /// `requires-approval`; `None` where it cannot be read.
+    pub(super) fn requires_approval(&mut self, root: At<'_, '_>) -> Option<RequiresApproval> {
+        let Some(at) = root.get("requires-approval") else {
+            return Some(RequiresApproval::Unsaid);
+        };
+        let source = &*at.scalar()?.text;
+        if let Some(found) = near_boolean(at) {
+            self.found.push(found);
+            return None;
+        }
+        let outside = self.reach(VisibleSteps::Nothing("approval comes before any step"));
+        let read = match RequiresApproval::parse(source, &self.names) {
+            Ok(read) => {
+                let fits = read.condition().is_none_or(|condition| {
+                    self.warn(at.node, source, condition.warnings());
+                    self.admitted(at.node, condition.references())
+                });
+                fits.then_some(read)
+            }
+            Err(problems) => {
+                self.report(at.node, source, problems);
+                None
+            }
+        };
+        self.reach(outside);
+        read
     }
 
     pub(super) fn condition(&mut self, at: At<'_, '_>) -> Option<Condition> {
@@ -230,7 +261,7 @@ impl<'f, 'a> Templates<'f, 'a> {
                             shorten(&scalar.text, 40)
                         );
                         self.found.push(
-                            Found::warning("ambiguous-number", node.span.clone(), message)
+                            SpannedProblem::warning("ambiguous-number", node.span.clone(), message)
                                 .help("if the text is meant, as of a version, put it in quotes"),
                         );
                     }
@@ -264,7 +295,7 @@ impl<'f, 'a> Templates<'f, 'a> {
                 break;
             }
             let span = place(self.found.text, node, source, &problem.span);
-            let mut found = Found::error(problem.code, span, problem.message);
+            let mut found = SpannedProblem::error(problem.code, span, problem.message);
             if let Some(comment) = &cut {
                 let comment = shorten(&self.found.text[comment.clone()], 40);
                 found = found.help(format!(
@@ -303,12 +334,12 @@ impl<'f, 'a> Templates<'f, 'a> {
                 }
                 Reference::Step { step, .. } => {
                     let why = match &self.reach {
-                        Reach::Nothing(why) => (*why).to_owned(),
-                        Reach::Before { steps, .. } if steps.contains(step) => continue,
-                        Reach::Before { step: own, .. } if own == step => {
+                        VisibleSteps::Nothing(why) => (*why).to_owned(),
+                        VisibleSteps::Before { steps, .. } if steps.contains(step) => continue,
+                        VisibleSteps::Before { step: own, .. } if own == step => {
                             "this is that very step".to_owned()
                         }
-                        Reach::Before { step: own, .. } => {
+                        VisibleSteps::Before { step: own, .. } => {
                             format!(
                                 "`{own}` does not wait for `{step}`, so it may not have run yet"
                             )
@@ -323,10 +354,10 @@ impl<'f, 'a> Templates<'f, 'a> {
                         at..at + end
                     });
                     let span = place(self.found.text, node, source, &at);
-                    let problem = Found::error("step-reference", span, message);
+                    let problem = SpannedProblem::error("step-reference", span, message);
                     self.found.push(match &self.reach {
-                        Reach::Nothing(_) => problem,
-                        Reach::Before { .. } => problem.help(format!(
+                        VisibleSteps::Nothing(_) => problem,
+                        VisibleSteps::Before { .. } => problem.help(format!(
                             "name it in `wait-for`, or move the step after `{step}`"
                         )),
                     });
@@ -344,7 +375,7 @@ impl<'f, 'a> Templates<'f, 'a> {
                 return;
             }
             let span = place(self.found.text, node, source, &warning.span);
-            let mut found = Found::warning(warning.code, span, warning.message.clone());
+            let mut found = SpannedProblem::warning(warning.code, span, warning.message.clone());
             found.help = warning.fix.clone();
             self.found.push(found);
         }
@@ -352,12 +383,12 @@ impl<'f, 'a> Templates<'f, 'a> {
             if self.found.is_full(Severity::Warning) {
                 return;
             }
-            // Capitals are how placeholders look; `{print}` is the awk of somebody.
+            // Capitals are how placeholders look; `{print}` is the awk of someone.
             let shouts = name.len() > 1
                 && name
                     .chars()
                     .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-            // Whoever misspelt `parameters` has declared it.
+            // An author who misspelt `parameters` has declared it.
             if self.found.suggests("parameters") {
                 return;
             }
@@ -371,13 +402,29 @@ impl<'f, 'a> Templates<'f, 'a> {
                 continue;
             }
             let span = place(self.found.text, node, source, &span);
-            let message = format!("`{{{name}}}` is no parameter, so it stays as it is");
+            let message = format!("`{{{name}}}` is not a parameter, so it is left as it is");
             self.found.push(
-                Found::warning("unknown-placeholder", span, message).help(format!(
+                SpannedProblem::warning("unknown-placeholder", span, message).help(format!(
                     "declare `{name}` under `parameters`, or write `{{{{{name}}}}}` to say that the braces are meant"
                 )),
             );
         }
+    }
+
+    /// Warns of what only a shell reads: `run` starts one program, which gets it as an argument.
+    fn warn_of_operators(&mut self, node: &Node<'_>, source: &str) {
+        let Some(operator) = shell_operator(source) else {
+            return;
+        };
+        let message = format!(
+            "`run` has no shell, so `{}` is an argument of the program",
+            &source[operator.clone()]
+        );
+        let span = place(self.found.text, node, source, &operator);
+        self.found
+            .push(SpannedProblem::warning("shell-in-run", span, message).help(
+                "write `bash:` instead of `run:`, or put it in quotes if the program should get it",
+            ));
     }
 
     /// Warns of `${NAME}` where the value of the parameter `NAME` is meant: to the shell that is a variable, which is empty.
@@ -404,7 +451,7 @@ impl<'f, 'a> Templates<'f, 'a> {
                 "`${{{name}}}` is a variable of the shell, not the parameter `{name}`, and is empty"
             );
             self.found.push(
-                Found::warning("shell-variable", span, message)
+                SpannedProblem::warning("shell-variable", span, message)
                     .help(format!("write `{{{name}}}`, without the `$`")),
             );
         }
@@ -427,7 +474,7 @@ impl<'f, 'a> Templates<'f, 'a> {
         parameters: &[Read],
         is_alias: bool,
     ) {
-        // Where a text could not be read nobody knows what it uses.
+        // Where a text could not be read no one knows what it uses.
         if self.found.errors() > 0 || is_alias {
             return;
         }
@@ -440,9 +487,9 @@ impl<'f, 'a> Templates<'f, 'a> {
             if known && !self.used.contains(name) {
                 let message = format!("the parameter `{}` is used nowhere", shorten(name, 60));
                 self.found.push(
-                    Found::warning("unused-parameter", key.span.clone(), message).help(format!(
-                        "write `{{{name}}}` where its value belongs, or remove it"
-                    )),
+                    SpannedProblem::warning("unused-parameter", key.span.clone(), message).help(
+                        format!("write `{{{name}}}` where its value belongs, or remove it"),
+                    ),
                 );
             }
         }

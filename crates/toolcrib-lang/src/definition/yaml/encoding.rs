@@ -1,7 +1,7 @@
 //! Bytes to text: UTF-8, or a reason why not.
 
 use super::MAX_FILE_BYTES;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::model::text::hides_something;
 
 /// A file's text.
@@ -12,10 +12,14 @@ pub(crate) struct Decoded<'a> {
 }
 
 /// Reads the bytes as UTF-8. Where they are not, the problem's place counts in the readable bytes before it.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Box<Found>> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Box<SpannedProblem>> {
     if bytes.len() > MAX_FILE_BYTES {
         let message = format!("the file has more than {MAX_FILE_BYTES} bytes (256 KB)");
-        return Err(Box::new(Found::error("file-too-large", 0..0, message)));
+        return Err(Box::new(SpannedProblem::error(
+            "file-too-large",
+            0..0,
+            message,
+        )));
     }
     let (skipped, rest) = match bytes {
         [0xef, 0xbb, 0xbf, rest @ ..] => (3, rest),
@@ -35,15 +39,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, Box<Found>> {
                 "the file is not UTF-8: byte 0x{byte:02x} begins no character, as in files of an older encoding (Latin-1)"
             );
             Err(Box::new(
-                Found::error("not-utf8", at..at + 1, message)
+                SpannedProblem::error("not-utf8", at..at + 1, message)
                     .help("save it as UTF-8; `iconv -f latin1 -t utf-8` converts one"),
             ))
         }
     }
 }
 
-fn utf16() -> Box<Found> {
-    let found = Found::error(
+fn utf16() -> Box<SpannedProblem> {
+    let found = SpannedProblem::error(
         "not-utf8",
         0..0,
         "the file is UTF-16; a tool's file is UTF-8",
@@ -51,7 +55,7 @@ fn utf16() -> Box<Found> {
     Box::new(found.help("save it as UTF-8; `iconv -f utf-16 -t utf-8` converts one"))
 }
 
-/// Reports characters that some readers of YAML take for the end of a line and others do not, and those that nobody sees.
+/// Reports characters that some readers of YAML take for the end of a line and others do not, and those that no one sees.
 pub(crate) fn odd_characters(found: &mut Findings<'_>) {
     let text = found.text;
     // Nearly every file is plain.
@@ -66,7 +70,7 @@ pub(crate) fn odd_characters(found: &mut Findings<'_>) {
                 let message =
                     format!("U+{number:04X} ends a line to some readers of YAML and not to others");
                 found.push(
-                    Found::error("line-separator", span, message)
+                    SpannedProblem::error("line-separator", span, message)
                         .help("write an ordinary line end, or a space"),
                 );
             }
@@ -77,7 +81,7 @@ pub(crate) fn odd_characters(found: &mut Findings<'_>) {
                     "U+{number:04X} cannot be seen, so the file may read differently from what it does"
                 );
                 found.push(
-                    Found::warning("hidden-character", span, message).help(format!(
+                    SpannedProblem::warning("hidden-character", span, message).help(format!(
                         "remove it; in double quotes it can be written as \"\\u{number:04x}\""
                     )),
                 );

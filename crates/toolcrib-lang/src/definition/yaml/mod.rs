@@ -2,7 +2,7 @@
 //!
 //! The parser behind it gives events; what a tool's file has no need of (anchors, aliases, merge keys, tags, directives, more
 //! documents) is refused here, so that a small file cannot become a large tree and no value comes from elsewhere. A scalar
-//! keeps its text: what type it has is for whoever wants one to say, never for YAML.
+//! keeps its text: the reader that needs a type decides it, never YAML.
 
 mod encoding;
 mod parse;

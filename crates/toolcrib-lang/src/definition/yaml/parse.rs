@@ -8,7 +8,7 @@ use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
 use super::syntax;
 use super::tree::{Content, Entry, Key, Node, Scalar, Style};
 use super::{MAX_DEPTH, MAX_NODES, MAX_TEXT_BYTES};
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::model::budget::Budget;
 use crate::model::text::shorten;
 
@@ -106,14 +106,12 @@ impl<'a> Builder<'a, '_> {
                 self.documents += 1;
                 if self.documents > 1 {
                     self.found.push(
-                        Found::error(
+                        SpannedProblem::error(
                             "several-documents",
                             at,
                             "the file holds more than one YAML document; a tool's file holds one",
                         )
-                        .help(
-                            "put each tool in a file of its own and remove the `---` between them",
-                        ),
+                        .help("put each tool in its own file and remove the `---` between them"),
                     );
                     return false;
                 }
@@ -133,7 +131,7 @@ impl<'a> Builder<'a, '_> {
                         text.len()
                     );
                     self.found.push(
-                        Found::error("too-much", self.first_line(&at), message)
+                        SpannedProblem::error("too-much", self.first_line(&at), message)
                             .help("put what is long into a file that the command reads"),
                     );
                     return false;
@@ -176,7 +174,7 @@ impl<'a> Builder<'a, '_> {
                 );
                 let help = "write the value out where it is used";
                 self.found
-                    .push(Found::error("anchor", at, message).help(help));
+                    .push(SpannedProblem::error("anchor", at, message).help(help));
             }
             Event::Alias(_) | Event::UnresolvedAlias(_) => {
                 let message = format!(
@@ -184,7 +182,7 @@ impl<'a> Builder<'a, '_> {
                     shorten(&self.text[at.clone()], 40)
                 );
                 self.found.push(
-                    Found::error("alias", at.clone(), message)
+                    SpannedProblem::error("alias", at.clone(), message)
                         .help("write the value out; a text that begins with `*` is put in quotes"),
                 );
                 let content = Content::Refused;
@@ -210,7 +208,7 @@ impl<'a> Builder<'a, '_> {
             shorten(&self.text[at.clone()], 40)
         );
         self.found.push(
-            Found::error("tag", at, message)
+            SpannedProblem::error("tag", at, message)
                 .help("remove it; a text that begins with `!` is put in quotes"),
         );
     }
@@ -219,7 +217,7 @@ impl<'a> Builder<'a, '_> {
     fn put(&mut self, node: Node<'a>) -> bool {
         if self.budget.step(1).is_err() {
             let message = format!("the file holds more than {MAX_NODES} values");
-            self.found.push(Found::error(
+            self.found.push(SpannedProblem::error(
                 "too-much",
                 self.first_line(&node.span),
                 message,
@@ -244,7 +242,7 @@ impl<'a> Builder<'a, '_> {
                         let merges = text == "<<" && style == Style::Plain;
                         if merges {
                             self.found.push(
-                                Found::error(
+                                SpannedProblem::error(
                                     "merge-key",
                                     node.span.clone(),
                                     "the merge key `<<` is refused: a tool's file says each thing where it counts",
@@ -259,8 +257,12 @@ impl<'a> Builder<'a, '_> {
                     }
                     Content::List(_) | Content::Map(_) | Content::Refused => {
                         self.found.push(
-                            Found::error("key-not-text", node.span.clone(), "a key must be a text")
-                                .help("if this is a value with braces, put it in quotes"),
+                            SpannedProblem::error(
+                                "key-not-text",
+                                node.span.clone(),
+                                "a key must be a text",
+                            )
+                            .help("if this is a value with braces, put it in quotes"),
                         );
                         *key = Some(Key {
                             text: "".into(),
@@ -357,12 +359,12 @@ impl<'a> Builder<'a, '_> {
     }
 }
 
-pub(super) fn too_deep(at: usize) -> Found {
+pub(super) fn too_deep(at: usize) -> SpannedProblem {
     let message = format!("the file is nested more than {MAX_DEPTH} levels deep");
-    Found::error("too-much", at..at, message)
+    SpannedProblem::error("too-much", at..at, message)
 }
 
-fn duplicate(key: &Key<'_>, entries: &[Entry<'_>], text: &str) -> Found {
+fn duplicate(key: &Key<'_>, entries: &[Entry<'_>], text: &str) -> SpannedProblem {
     let first = entries.iter().find(|entry| entry.key.text == key.text);
     let line = first.map_or(0, |entry| {
         text[..entry.key.span.start].matches('\n').count() + 1
@@ -371,5 +373,5 @@ fn duplicate(key: &Key<'_>, entries: &[Entry<'_>], text: &str) -> Found {
         "`{}` is given twice; the first is on line {line}",
         shorten(&key.text, 60)
     );
-    Found::error("duplicate-key", key.span.clone(), message).help("remove one of them")
+    SpannedProblem::error("duplicate-key", key.span.clone(), message).help("remove one of them")
 }

@@ -6,17 +6,22 @@ use granit_parser::ErrorKind;
 
 use super::parse::too_deep;
 use super::tree::Key;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::model::text::shorten;
 
 /// The error as a problem. `open` is the key before it, if there is one.
-pub(super) fn explain(text: &str, at: usize, kind: &ErrorKind, open: Option<&Key<'_>>) -> Found {
+pub(super) fn explain(
+    text: &str,
+    at: usize,
+    kind: &ErrorKind,
+    open: Option<&Key<'_>>,
+) -> SpannedProblem {
     let at = text.floor_char_boundary(at.min(text.len()));
     let here = at..at + text[at..].chars().next().map_or(0, char::len_utf8);
     match kind {
         ErrorKind::RecursionLimitExceeded => return too_deep(at),
         ErrorKind::DirectiveDisallowed => {
-            return Found::error(
+            return SpannedProblem::error(
                 "directive",
                 here,
                 "directives (`%YAML`, `%TAG`) are refused: a tool's file needs none",
@@ -30,12 +35,15 @@ pub(super) fn explain(text: &str, at: usize, kind: &ErrorKind, open: Option<&Key
     let indent = text[line.clone()].len() - text[line.clone()].trim_start().len();
     if let Some(tab) = text[line.start..line.start + indent].find('\t') {
         let tab = line.start + tab;
-        return Found::error(
+        return SpannedProblem::error(
             "tab-indentation",
             tab..tab + 1,
             "this line is indented with a tab; YAML counts spaces only",
         )
         .help("indent with spaces, two a level");
+    }
+    if let Some(found) = unclosed(text, at) {
+        return found;
     }
     if let Some(found) = unquoted(text, at, open) {
         return found;
@@ -45,7 +53,7 @@ pub(super) fn explain(text: &str, at: usize, kind: &ErrorKind, open: Option<&Key
             let value = open.and_then(|key| line_value(text, key.span.end));
             let value = value.filter(|value| text[value.clone()].starts_with(['"', '\'']));
             let message = "the quoted text that begins here does not end";
-            return Found::error("yaml-syntax", value.unwrap_or(here), message)
+            return SpannedProblem::error("yaml-syntax", value.unwrap_or(here), message)
                 .help("close the quote; a quote within it is written twice ('') or as \\\"");
         }
         ErrorKind::UnclosedFlowCollection { open } => {
@@ -62,11 +70,75 @@ pub(super) fn explain(text: &str, at: usize, kind: &ErrorKind, open: Option<&Key
         }
         other => format!("this is not YAML: {other}"),
     };
-    Found::error("yaml-syntax", here, message)
+    SpannedProblem::error("yaml-syntax", here, message)
+}
+
+/// A list or mapping in brackets before `at` that is never closed, where it begins: `tags: [read`.
+fn unclosed(text: &str, at: usize) -> Option<SpannedProblem> {
+    let here = line_around(text, at).start;
+    let mut line = here;
+    for _ in 0..MAX_LINES_ABOVE {
+        if let Some(found) = unclosed_in(text, line, here) {
+            return Some(found);
+        }
+        line = line_around(text, line.checked_sub(1)?).start;
+    }
+    None
+}
+
+/// How far above the place where the parser stumbled a bracket may have been opened.
+const MAX_LINES_ABOVE: usize = 100;
+
+/// The bracket that the value of a line begins with, if what belongs to the line does not close it and reaches `here`.
+fn unclosed_in(text: &str, line: usize, here: usize) -> Option<SpannedProblem> {
+    let value = line_value(text, line)?;
+    let bracket = text[value.clone()].chars().next();
+    let bracket = bracket.filter(|c| matches!(c, '[' | '{'))?;
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let own = indent(&text[line_around(text, line)]);
+    // What continues it is indented by more than its key; a bracket that closes may be in the same column.
+    let continues = |line: &&str| {
+        line.trim().is_empty() || indent(line) > own || line.trim_start().starts_with([']', '}'])
+    };
+    let below = line_around(text, line).end;
+    let below = text[below..]
+        .find('\n')
+        .map_or(text.len(), |end| below + end + 1);
+    let more = text[below..].split_inclusive('\n').take_while(continues);
+    let end = below + more.map(str::len).sum::<usize>();
+    if end < here || depth(&text[value.start..end]) <= 0 {
+        return None;
+    }
+    let close = if bracket == '[' { ']' } else { '}' };
+    let message = format!("the `{bracket}` that begins here is never closed");
+    let found = SpannedProblem::error("yaml-syntax", value, message);
+    Some(found.help(format!(
+        "close it with `{close}`; a command that begins with `{bracket}` is put in quotes"
+    )))
+}
+
+/// How many brackets of a text are open at its end, quotes and comments aside.
+fn depth(text: &str) -> i32 {
+    let (mut depth, mut quote, mut before) = (0, None, ' ');
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some('"'), '\\') => drop(chars.next()),
+            (Some(open), c) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') if matches!(before, ' ' | '\n' | '[' | '{' | ',') => quote = Some(c),
+            (None, '#') if before.is_whitespace() => drop(chars.by_ref().find(|c| *c == '\n')),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            (None, _) => {}
+        }
+        before = c;
+    }
+    depth
 }
 
 /// A line that the parser could not fit in.
-fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> Found {
+fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> SpannedProblem {
     let line = line_around(text, at);
     let start = line.start + (text[line.clone()].len() - text[line.clone()].trim_start().len());
     let content = text[line.clone()].trim_end();
@@ -78,7 +150,7 @@ fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> Found {
             "the text of `{}` is not indented, so it does not belong to it",
             shorten(&key.text, 60)
         );
-        return Found::error("indentation", span, message)
+        return SpannedProblem::error("indentation", span, message)
             .help("indent every line of the text by two spaces more than its key");
     }
     let key = words
@@ -100,11 +172,11 @@ fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> Found {
                 shorten(&before.text, 60),
                 column(before.span.start) + 1
             );
-            Found::error("indentation", span, message).help(help)
+            SpannedProblem::error("indentation", span, message).help(help)
         }
         _ => {
             let message = "this line is neither `key: value` nor `- item`, nor does it continue the one before";
-            Found::error("yaml-syntax", span, message).help(
+            SpannedProblem::error("yaml-syntax", span, message).help(
                 "a text of several lines begins with `|` after the colon, or is put in quotes",
             )
         }
@@ -112,7 +184,7 @@ fn misplaced(text: &str, at: usize, open: Option<&Key<'_>>) -> Found {
 }
 
 /// A value that needs quotes: `bash: {X} foo`, `bash: "a" b`, `bash: echo a: b`, `bash: @x`.
-fn unquoted(text: &str, at: usize, open: Option<&Key<'_>>) -> Option<Found> {
+fn unquoted(text: &str, at: usize, open: Option<&Key<'_>>) -> Option<SpannedProblem> {
     let line = line_around(text, at.min(text.len()));
     let value = line_value(text, at).or_else(|| {
         // The parser may be on the next line already.
@@ -156,7 +228,7 @@ fn unquoted(text: &str, at: usize, open: Option<&Key<'_>>) -> Option<Found> {
         '|' | '>' => "begin the text on the next line, indented by two spaces",
         _ => "put the command in quotes, or begin it on the next line after `|`",
     };
-    let found = Found::error("needs-quotes", value.clone(), message).help(help);
+    let found = SpannedProblem::error("needs-quotes", value.clone(), message).help(help);
     Some(match first {
         '|' | '>' => found,
         _ => found.fix(value, quoted(written)),
@@ -197,7 +269,7 @@ fn line_around(text: &str, at: usize) -> Range<usize> {
     start..end.max(start)
 }
 
-/// What stands after `key: ` or `- ` on a place's line, up to a comment.
+/// The text after `key: ` or `- ` on a place's line, up to a comment.
 fn line_value(text: &str, at: usize) -> Option<Range<usize>> {
     let line = line_around(text, at);
     let content = &text[line.clone()];

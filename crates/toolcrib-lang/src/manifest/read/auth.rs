@@ -5,7 +5,7 @@ use http::HeaderName;
 use super::Reader;
 use super::names::Names;
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::manifest::{Auth, OauthGrant, Placeholder, Template};
 use crate::target::Target;
 
@@ -45,7 +45,7 @@ impl Reader<'_, '_> {
             if at.get("type").is_none() {
                 let message = "`auth` does not say its `type`";
                 self.found.push(
-                    Found::error("missing-field", at.span(), message).help(
+                    SpannedProblem::error("missing-field", at.span(), message).help(
                         "write `\"type\": \"bearer\"`, `\"basic\"`, `\"hmac\"` or `\"oauth2\"`",
                     ),
                 );
@@ -81,7 +81,7 @@ impl Reader<'_, '_> {
                 let message = format!("`{field}` is a field of `{other}`, not of `{kind}`");
                 let span = at.key_span(field);
                 self.found.push(
-                    Found::error("without-effect", span, message)
+                    SpannedProblem::error("without-effect", span, message)
                         .help(format!("remove it, or write `\"type\": \"{other}\"`")),
                 );
             }
@@ -103,7 +103,7 @@ impl Reader<'_, '_> {
                     name.push(c.to_ascii_uppercase());
                     name
                 });
-                self.found.push(Found::error("missing-field", at.span(), message).help(format!(
+                self.found.push(SpannedProblem::error("missing-field", at.span(), message).help(format!(
                     "write `\"{field}\": \"${{{name}}}\"`, and `toolcrib secret set {name}` keeps its value"
                 )));
                 None
@@ -111,7 +111,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// A text that nobody else must know.
+    /// A text that no one else must know.
     fn credential(&mut self, at: At<'_, '_>, kind: &str, field: &str) -> Option<Template> {
         let template = self.required(at, kind, field)?;
         self.not_in_the_file(at, field, &template);
@@ -150,10 +150,11 @@ impl Reader<'_, '_> {
             || (id.is_some() && (id_header == signature_header || id_header == timestamp_header))
         {
             let message = "`auth` sends two things in one header";
-            self.found
-                .push(Found::error("bad-header", at.span(), message).help(
-                "give `signatureHeader`, `timestampHeader` and `keyIdHeader` names of their own",
-            ));
+            self.found.push(
+                SpannedProblem::error("bad-header", at.span(), message).help(
+                    "give `signatureHeader`, `timestampHeader` and `keyIdHeader` different names",
+                ),
+            );
             return None;
         }
         let key_id = match id {
@@ -162,8 +163,12 @@ impl Reader<'_, '_> {
                 if at.get("keyIdHeader").is_some() {
                     let message = "`keyIdHeader` is without effect: there is no `keyId`";
                     self.found.push(
-                        Found::error("without-effect", at.key_span("keyIdHeader"), message)
-                            .help("write a `keyId`, or remove it"),
+                        SpannedProblem::error(
+                            "without-effect",
+                            at.key_span("keyIdHeader"),
+                            message,
+                        )
+                        .help("write a `keyId`, or remove it"),
                     );
                 }
                 None
@@ -194,7 +199,7 @@ impl Reader<'_, '_> {
                 let message =
                     "`refreshToken` is without effect: the `grant` is `client_credentials`";
                 self.found.push(
-                    Found::error("without-effect", at.key_span("refreshToken"), message)
+                    SpannedProblem::error("without-effect", at.key_span("refreshToken"), message)
                         .help("write `\"grant\": \"refresh_token\"`, or remove it"),
                 );
                 None
@@ -202,7 +207,7 @@ impl Reader<'_, '_> {
         };
         if !is_refresh && client_secret.is_none() {
             let message = "`auth` with the grant `client_credentials` needs a `clientSecret`";
-            self.found.push(Found::error("missing-field", at.span(), message).help("write `\"clientSecret\": \"${CLIENT_SECRET}\"`, and `toolcrib secret set CLIENT_SECRET` keeps its value"));
+            self.found.push(SpannedProblem::error("missing-field", at.span(), message).help("write `\"clientSecret\": \"${CLIENT_SECRET}\"`, and `toolcrib secret set CLIENT_SECRET` keeps its value"));
         }
         let token = self.token_url(at);
         let scope = at.get("scope").and_then(|scope| {
@@ -227,19 +232,19 @@ impl Reader<'_, '_> {
     fn token_url(&mut self, at: At<'_, '_>) -> Option<(url::Url, Target)> {
         let Some(text) = at.get("tokenUrl") else {
             let message = "`auth` of type `oauth2` needs a `tokenUrl`";
-            self.found.push(Found::error("missing-field", at.span(), message).help("write where tokens are got, as in `\"tokenUrl\": \"https://auth.example.com/oauth/token\"`"));
+            self.found.push(SpannedProblem::error("missing-field", at.span(), message).help("write where tokens are got, as in `\"tokenUrl\": \"https://auth.example.com/oauth/token\"`"));
             return None;
         };
         let url = self.no_placeholder(text)?;
         match Target::parse(&url) {
             Ok((url, target)) => {
-                self.secrets_in_the_open(text, &target, "what the token server is told");
+                self.secrets_in_the_open(text, &target, "sent to the token server");
                 Some((url, target))
             }
             Err(why) => {
                 let message = format!("`tokenUrl` cannot be used: {why}");
                 self.found.push(
-                    Found::error("url-host", text.span(), message)
+                    SpannedProblem::error("url-host", text.span(), message)
                         .help("write it as in `https://auth.example.com/oauth/token`"),
                 );
                 None

@@ -6,7 +6,7 @@ use super::Reader;
 use super::names::Names;
 use super::scan::{Piece, What, scan};
 use crate::definition::At;
-use crate::definition::problem::{Findings, Found};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::yaml::{Content, Node};
 use crate::manifest::fields::DIALECT;
 use crate::manifest::json::{self, Rigour};
@@ -47,7 +47,7 @@ impl Reader<'_, '_> {
                 let message = "what the body is must not depend on values: `Content-Type` holds a placeholder";
                 let span = at.span();
                 self.found.push(
-                    Found::error("body-type", span, message)
+                    SpannedProblem::error("body-type", span, message)
                         .help("write `Content-Type` out, as in `application/json`"),
                 );
                 return None;
@@ -66,7 +66,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Values in a body whose form nobody here knows stand as they are.
+    /// Values in a body whose form no one here knows stand as they are.
     fn raw_values(
         &mut self,
         at: At<'_, '_>,
@@ -105,7 +105,7 @@ impl Reader<'_, '_> {
             let message = format!(
                 "values stand in a `{shown}` body as they are: one may change what the rest of it means"
             );
-            self.found.push(Found::warning("raw-body", span, message).help(
+            self.found.push(SpannedProblem::warning("raw-body", span, message).help(
                 "send JSON or a form, where values are encoded, or let `argSchema` admit harmless values only (`pattern`, `enum`)",
             ));
         }
@@ -210,10 +210,10 @@ impl Sample {
         self.text.push_str(words);
     }
 
-    /// Whether the placeholder stands inside quotes.
+    /// Whether the placeholder is inside quotes.
     fn placeholder(&mut self, span: Range<usize>) -> bool {
         self.pieces.push((self.text.len(), span.clone()));
-        // Neither is part of an escape, a number or a word, whatever stands beside it.
+        // Neither is part of an escape, a number or a word, whatever is beside it.
         let stand_in = match self.in_text {
             true => "x",
             false => " 0 ",

@@ -7,14 +7,14 @@ use http::HeaderName;
 use super::Reader;
 use super::scan::{Piece, What};
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::manifest::Template;
 use crate::model::secret::looks;
 use crate::model::text::shorten;
 
-/// Where a text stands that may hold a placeholder of another language.
+/// Where a text is that may hold a placeholder of another language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TextPosition {
     /// In the path or the query of a URL, where braces mean nothing else.
     Url,
     /// Elsewhere: only the name of an argument is doubtful.
@@ -22,7 +22,7 @@ pub(super) enum Place {
 }
 
 impl Reader<'_, '_> {
-    /// Warns of a header whose value is a credential and stands in the file.
+    /// Warns of a header whose value is a credential and is in the file.
     pub(super) fn credential_in_header(
         &mut self,
         at: At<'_, '_>,
@@ -39,7 +39,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Warns of a query parameter whose value is a credential and stands in the file.
+    /// Warns of a query parameter whose value is a credential and is in the file.
     pub(super) fn credential_in_query(&mut self, at: At<'_, '_>, text: &str) {
         let Some(start) = text.find('?') else {
             return;
@@ -58,14 +58,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// Says that a credential stands in the file.
+    /// Says that a credential is in the file.
     pub(super) fn credential_in_file(&mut self, span: Range<usize>, field: &str) {
         let message = format!(
-            "`{}` stands in the file for everybody to read, and is not masked",
+            "`{}` is readable in the file, and is not masked",
             shorten(field, 60)
         );
         self.found.push(
-            Found::warning("credential-in-file", span, message)
+            SpannedProblem::warning("credential-in-file", span, message)
                 .help("`toolcrib secret set NAME` keeps it; write `${NAME}` here"),
         );
     }
@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
         &mut self,
         at: At<'_, '_>,
         pieces: &[Piece<'_>],
-        place: Place,
+        place: TextPosition,
     ) {
         for piece in pieces {
             let What::Text(text) = piece.what else {
@@ -87,15 +87,15 @@ impl Reader<'_, '_> {
             }
             for (part, name, has_braces) in foreign(text) {
                 let is_argument = self.arguments.iter().any(|argument| argument.name == name);
-                if !is_argument && (place == Place::Text || !has_braces) {
+                if !is_argument && (place == TextPosition::Text || !has_braces) {
                     continue;
                 }
                 let span = self.spot(
                     at,
                     &(piece.span.start + part.start..piece.span.start + part.end),
                 );
-                let message = format!("`{}` is sent as it stands", &text[part]);
-                let problem = Found::warning("not-a-placeholder", span.clone(), message);
+                let message = format!("`{}` is sent as it is", &text[part]);
+                let problem = SpannedProblem::warning("not-a-placeholder", span.clone(), message);
                 self.found.push(match is_argument {
                     true => problem
                         .help(format!("did you mean `${{{name}}}`?"))

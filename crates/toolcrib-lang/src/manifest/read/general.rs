@@ -1,11 +1,14 @@
 //! What a tool is called, what it is for, and what it may use.
 
 use super::Reader;
-use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::approval::near_boolean;
+use crate::definition::problem::SpannedProblem;
+use crate::definition::{At, RequiresApproval};
+use crate::model::effects::Effects;
 use crate::model::limits::LimitsPatch;
 use crate::model::names::{Slug, Version, WireName};
 use crate::model::text::{nearest, shorten};
+use crate::template::{Condition, NamedParameter, Names, ParameterKind};
 
 /// The tags that say what a tool does.
 const SECURITY: &[&str] = &["read", "write", "run"];
@@ -34,12 +37,12 @@ impl Reader<'_, '_> {
             let at = root.get("type").map_or(0..0, At::span);
             let message = format!("a `.json` file holds an HTTP tool, not one of type `{kind}`");
             self.found
-                .push(Found::error("not-http", at, message).help(help));
+                .push(SpannedProblem::error("not-http", at, message).help(help));
         }
         if root.boolean("isBuiltIn") == Some(true) {
-            let message = "a file is no built-in tool";
+            let message = "a file cannot be a built-in tool";
             self.found.push(
-                Found::error("not-http", root.key_span("isBuiltIn"), message)
+                SpannedProblem::error("not-http", root.key_span("isBuiltIn"), message)
                     .help("write `\"isBuiltIn\": false`, or remove it"),
             );
         }
@@ -127,7 +130,7 @@ impl Reader<'_, '_> {
             shorten(text, 60)
         );
         self.found
-            .push(Found::error("bad-name", span, message).help(help));
+            .push(SpannedProblem::error("bad-name", span, message).help(help));
     }
 
     pub(super) fn version(&mut self, root: At<'_, '_>) -> Option<Version> {
@@ -139,7 +142,7 @@ impl Reader<'_, '_> {
             Err(why) => {
                 let message = format!("`version` cannot be this: {why}");
                 self.found.push(
-                    Found::error("bad-name", at.span(), message)
+                    SpannedProblem::error("bad-name", at.span(), message)
                         .help("write a version as in `v2` or `1.0.0`"),
                 );
                 None
@@ -153,13 +156,13 @@ impl Reader<'_, '_> {
             if !self.found.suggests("description") {
                 let message = "the tool has no `description`, which is what a model decides by";
                 self.found.push(
-                    Found::error("missing-field", 0..0, message)
+                    SpannedProblem::error("missing-field", 0..0, message)
                         .help("add `\"description\": \"Fetch current weather for a city\"`"),
                 );
             }
         } else if text.trim().is_empty() {
             let message = "`description` is blank; it is what a model decides by";
-            self.found.push(Found::error(
+            self.found.push(SpannedProblem::error(
                 "missing-value",
                 root.key_span("description"),
                 message,
@@ -168,7 +171,61 @@ impl Reader<'_, '_> {
         text.trim_end().to_owned()
     }
 
-    pub(super) fn tags(&mut self, root: At<'_, '_>) -> Vec<String> {
+    /// `requiresApproval`; `None` where it cannot be read.
+    pub(super) fn requires_approval(&mut self, root: At<'_, '_>) -> Option<RequiresApproval> {
+        let Some(at) = root.get("requiresApproval") else {
+            return Some(RequiresApproval::Unsaid);
+        };
+        let source = at.text()?;
+        if let Some(found) = near_boolean(at) {
+            self.found.push(found);
+            return None;
+        }
+        let parameters = self.arguments.iter().map(|argument| NamedParameter {
+            name: argument.name.clone(),
+            kind: ParameterKind::String,
+            format: None,
+            raw: false,
+        });
+        let names = Names {
+            parameters: parameters.collect(),
+            ..Names::default()
+        };
+        match RequiresApproval::parse(source, &names) {
+            Ok(read) => {
+                let condition = read.condition();
+                for named in condition.into_iter().flat_map(Condition::references) {
+                    let used = self.arguments.iter_mut();
+                    for argument in { used }.filter(|one| one.name == named.to_string()) {
+                        argument.is_used = true;
+                    }
+                }
+                for problem in condition.into_iter().flat_map(Condition::warnings) {
+                    let mut found =
+                        SpannedProblem::warning(problem.code, at.span(), problem.message.clone());
+                    found.help.clone_from(&problem.fix);
+                    self.found.push(found);
+                }
+                Some(read)
+            }
+            Err(problems) => {
+                for problem in problems {
+                    let mut found = SpannedProblem::error(problem.code, at.span(), problem.message);
+                    found.help = problem.fix;
+                    self.found.push(found);
+                }
+                None
+            }
+        }
+    }
+
+    /// `tags`. `only_reads`: what the methods say; `decides`: whether `requiresApproval` says who is asked.
+    pub(super) fn tags(
+        &mut self,
+        root: At<'_, '_>,
+        only_reads: bool,
+        decides: bool,
+    ) -> Vec<String> {
         let tags = root.texts("tags");
         for item in root.get("tags").map(At::nodes).unwrap_or_default() {
             let Some(text) = item.text() else { continue };
@@ -178,30 +235,38 @@ impl Reader<'_, '_> {
             if let Some(tag) = near {
                 let message = format!("the tag `{text}` is not the security tag `{tag}`");
                 self.found.push(
-                    Found::warning("no-security-tag", item.span(), message)
+                    SpannedProblem::warning("no-security-tag", item.span(), message)
                         .help(format!("write `\"{tag}\"`"))
                         .fix(item.span(), format!("\"{tag}\"")),
                 );
                 return tags;
             }
         }
-        let tagged = tags.iter().any(|tag| SECURITY.contains(&tag.as_str()));
-        if !tagged && !self.found.suggests("tags") {
-            let at = match root.has("tags") {
-                true => root.key_span("tags"),
-                false => 0..0,
-            };
-            let message =
-                "the tool has none of the tags read, write, run, so every call of it asks a person";
+        let declared = Effects::from_tags(tags.iter().map(String::as_str));
+        if only_reads || decides || self.found.suggests("tags") {
+            return tags;
+        }
+        let at = match root.has("tags") {
+            true => root.key_span("tags"),
+            false => 0..0,
+        };
+        if declared.is_read_only() {
+            let message = "the tool is tagged only `read`, and a method of its requests writes, so it counts as one that writes and asks";
+            let help =
+                "write the tag `write`, or `\"requiresApproval\": false` if the request only reads";
+            self.found
+                .push(SpannedProblem::warning("read-tag", at, message).help(help));
+        } else if declared.is_unknown() {
+            let message = "a method of the requests writes, and the tool has none of the tags read, write, run, so a call asks a person until a grant covers it";
             let near = tags
                 .iter()
                 .find_map(|tag| nearest(tag, SECURITY.iter().copied()).first().copied());
             let help = match near {
                 Some(near) => format!("did you mean the tag `{near}`?"),
-                None => "add what its requests do at the other end: `\"tags\": [\"read\"]` or `[\"write\"]`".to_owned(),
+                None => "if that is meant, write `\"requiresApproval\": true`; if not, `\"tags\": [\"write\"]`".to_owned(),
             };
             self.found
-                .push(Found::warning("no-security-tag", at, message).help(help));
+                .push(SpannedProblem::warning("no-security-tag", at, message).help(help));
         }
         tags
     }

@@ -3,11 +3,11 @@
 use http::HeaderName;
 
 use super::Reader;
-use super::doubts::Place;
+use super::doubts::TextPosition;
 use super::names::Names;
 use super::scan::scan;
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::manifest::Template;
 use crate::model::text::shorten;
 use crate::target::is_framing;
@@ -33,7 +33,7 @@ impl Reader<'_, '_> {
                 entries.len()
             );
             self.found
-                .push(Found::error("out-of-range", at.span(), message));
+                .push(SpannedProblem::error("out-of-range", at.span(), message));
             return headers;
         }
         for (key, value) in entries {
@@ -46,7 +46,7 @@ impl Reader<'_, '_> {
                     shorten(&key.text, 60)
                 );
                 self.found.push(
-                    Found::error("duplicate-key", key.span.clone(), message)
+                    SpannedProblem::error("duplicate-key", key.span.clone(), message)
                         .help("remove one of them"),
                 );
                 continue;
@@ -57,7 +57,7 @@ impl Reader<'_, '_> {
             if let Some(template) = self.template(value, names) {
                 self.credential_in_header(value, &name, &template);
                 if let Some(text) = value.text() {
-                    self.foreign_placeholders(value, &scan(text), Place::Text);
+                    self.foreign_placeholders(value, &scan(text), TextPosition::Text);
                 }
                 headers.push((name, template));
             }
@@ -76,7 +76,8 @@ impl Reader<'_, '_> {
             let message =
                 format!("`{shown}` cannot be the name of a header: letters, digits and `-` are");
             self.found.push(
-                Found::error("bad-header", span, message).help("write it as in `X-Request-Id`"),
+                SpannedProblem::error("bad-header", span, message)
+                    .help("write it as in `X-Request-Id`"),
             );
             return None;
         };
@@ -85,7 +86,7 @@ impl Reader<'_, '_> {
                 "the header `{shown}` cannot be set: it says whom a message is for, where it ends or what becomes of the connection"
             );
             self.found.push(
-                Found::error("bad-header", span, message)
+                SpannedProblem::error("bad-header", span, message)
                     .help("remove it; it is sent as the request needs it"),
             );
             return None;

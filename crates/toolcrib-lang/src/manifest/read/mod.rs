@@ -17,11 +17,11 @@ mod url;
 
 use std::ops::Range;
 
-use super::HttpDefinition;
 use super::fields::FORMAT;
-use crate::definition::At;
-use crate::definition::problem::{Findings, Found};
+use super::{HttpDefinition, reads};
+use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::yaml::Node;
+use crate::definition::{At, RequiresApproval};
 use crate::model::secret::SecretName;
 use crate::model::text::shorten;
 
@@ -36,7 +36,7 @@ struct Argument {
     is_used: bool,
 }
 
-/// What is known while a file is read.
+/// State while a file is read.
 struct Reader<'f, 'a> {
     found: &'f mut Findings<'a>,
     arguments: Vec<Argument>,
@@ -68,10 +68,16 @@ pub(super) fn definition(
     let arg_schema = reader.arg_schema(root);
     let output_schema = reader.output_schema(root);
     let requests = reader.requests(root);
+    let requires_approval = reader.requires_approval(root);
     if requests.is_some() {
         reader.unused_arguments();
     }
-    let tags = reader.tags(root);
+    let only_reads = requests.as_ref().is_none_or(|requests| {
+        let mut methods = requests.iter().map(|request| &request.method);
+        methods.all(reads)
+    });
+    let decides = !matches!(requires_approval, Some(RequiresApproval::Unsaid));
+    let tags = reader.tags(root, only_reads, decides);
     let limits = general::limits(root);
     let arguments = reader.arguments;
     let ((name, slug), version) = (names?, version?);
@@ -92,12 +98,14 @@ pub(super) fn definition(
         arg_schema,
         output_schema,
         tags,
+        requires_approval: requires_approval?,
         keywords: root.texts("keywords"),
         requests,
         limits: limits.call,
         max_sent: limits.max_sent,
         max_received: limits.max_received,
         digest,
+        meaning: String::new(),
         arguments_at: arguments
             .into_iter()
             .map(|argument| (argument.name, argument.span))
@@ -113,7 +121,7 @@ impl Reader<'_, '_> {
             let message =
                 format!("the argument `{name}` is not used: no template has `${{{name}}}`");
             self.found.push(
-                Found::warning("unused-parameter", argument.span.clone(), message)
+                SpannedProblem::warning("unused-parameter", argument.span.clone(), message)
                     .help("use it, or remove it"),
             );
         }

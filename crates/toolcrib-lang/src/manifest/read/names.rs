@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::Reader;
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::manifest::json;
 use crate::manifest::template::PREVIOUS;
 use crate::manifest::{BuiltIn, Part, Placeholder, Template};
@@ -16,7 +16,7 @@ use super::scan::{Piece, What, scan};
 /// What a template may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Names {
-    /// Everything; `${prev.value}` only if a request stands before.
+    /// Everything; `${prev.value}` only if a request is before.
     All {
         /// Whether it is the first request.
         is_first: bool,
@@ -26,7 +26,7 @@ pub(super) enum Names {
 }
 
 impl Reader<'_, '_> {
-    /// Where a part of a text stands in the file.
+    /// Where a part of a text is in the file.
     pub(super) fn spot(&self, at: At<'_, '_>, part: &Range<usize>) -> Range<usize> {
         let (file, span) = (self.found.text, at.span());
         let start = json::place(file, &span, part.start);
@@ -43,7 +43,7 @@ impl Reader<'_, '_> {
     ) {
         let span = self.spot(at, part);
         self.found
-            .push(Found::error(code, span, message).help(help));
+            .push(SpannedProblem::error(code, span, message).help(help));
     }
 
     /// A template that may stand anywhere in a text without line ends.
@@ -102,7 +102,7 @@ impl Reader<'_, '_> {
             }
             Err((code, message, help)) => {
                 let span = self.spot(at, &piece.span);
-                let problem = Found::error(code, span.clone(), message).help(help);
+                let problem = SpannedProblem::error(code, span.clone(), message).help(help);
                 let trimmed = name.trim();
                 let is_slip = trimmed != name && self.meaning(trimmed, names).is_ok();
                 self.found.push(match is_slip {
@@ -135,7 +135,7 @@ impl Reader<'_, '_> {
             if variable.is_some() || name == PREVIOUS {
                 return Err((
                     "bad-placeholder",
-                    format!("`${{{shown}}}` is no secret, and a credential is made of secrets"),
+                    format!("`${{{shown}}}` is not a secret, and credentials may only use secrets"),
                     "`toolcrib secret set NAME` keeps a secret".to_owned(),
                 ));
             }
@@ -150,7 +150,8 @@ impl Reader<'_, '_> {
             return match names {
                 Names::All { is_first: true } => Err((
                     "bad-placeholder",
-                    "`${prev.value}` is what the request before gave, and none stands before this one".to_owned(),
+                    "`${prev.value}` is the value of the previous request, and this is the first"
+                        .to_owned(),
                     "use it from the second request of `impl` on".to_owned(),
                 )),
                 Names::All { is_first: false } | Names::Secrets => Ok(Placeholder::Previous),
@@ -167,7 +168,7 @@ impl Reader<'_, '_> {
         SecretName::parse(name).map(Placeholder::Secret).map_err(|why| {
             (
                 "bad-placeholder",
-                format!("`{shown}` is no property of `argSchema`, and no secret can have this name: {why}"),
+                format!("`{shown}` is not a property of `argSchema`, and a secret cannot have this name: {why}"),
                 match self.arguments.is_empty() {
                     true => "declare it in `argSchema`, or name a secret".to_owned(),
                     false => format!("the arguments are {}", self.argument_list()),
@@ -203,8 +204,9 @@ impl Reader<'_, '_> {
                     let help = format!(
                         "add `{shown}` to `required` of `argSchema`, or give it a `default`"
                     );
-                    self.found
-                        .push(Found::warning("optional-placeholder", span, message).help(help));
+                    self.found.push(
+                        SpannedProblem::warning("optional-placeholder", span, message).help(help),
+                    );
                 }
             }
             Placeholder::Secret(name) => {
@@ -220,13 +222,14 @@ impl Reader<'_, '_> {
                 });
                 if let Some(near) = near.filter(|_| is_first) {
                     let message = format!(
-                        "`{name}` is no property of `argSchema`, so it is a secret",
+                        "`{name}` is not a property of `argSchema`, so it is a secret",
                         name = name.as_str()
                     );
                     let help = format!("did you mean the argument `{}`?", shorten(&near.name, 60));
                     let instead = format!("${{{}}}", near.name);
                     let problem =
-                        Found::warning("secret-or-argument", span.clone(), message).help(help);
+                        SpannedProblem::warning("secret-or-argument", span.clone(), message)
+                            .help(help);
                     self.found.push(problem.fix(span, instead));
                 }
             }

@@ -7,7 +7,7 @@ use http::{Method, header};
 use super::Reader;
 use super::names::Names;
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::jsonpath::JsonPath;
 use crate::manifest::fields::DEFAULT_TIMEOUT_MS;
 use crate::manifest::{
@@ -29,7 +29,7 @@ impl Reader<'_, '_> {
             if !self.found.suggests("impl") {
                 let message = "the tool has no `impl`, which says what it sends";
                 self.found.push(
-                    Found::error("missing-field", 0..0, message).help(
+                    SpannedProblem::error("missing-field", 0..0, message).help(
                         "add `\"impl\": {\"method\": \"GET\", \"urlTemplate\": \"https://…\"}`",
                     ),
                 );
@@ -46,7 +46,7 @@ impl Reader<'_, '_> {
                         items.len()
                     );
                     self.found
-                        .push(Found::error("out-of-range", at.span(), message));
+                        .push(SpannedProblem::error("out-of-range", at.span(), message));
                     return None;
                 }
                 at.items()
@@ -75,7 +75,7 @@ impl Reader<'_, '_> {
         read
     }
 
-    /// A value that one server gave and another one gets: servers say back what they were told.
+    /// A value that one server gave and another one gets: servers echo what they received.
     fn values_passed_on(&mut self, all: &[At<'_, '_>], requests: &[RequestTemplate]) {
         let is_secret = |placeholder: &&Placeholder| matches!(placeholder, Placeholder::Secret(_));
         for (index, pair) in requests.windows(2).enumerate() {
@@ -94,7 +94,7 @@ impl Reader<'_, '_> {
                 before.url.origin, request.url.origin
             );
             self.found.push(
-                Found::warning("value-crosses-hosts", span, message).help(
+                SpannedProblem::warning("value-crosses-hosts", span, message).help(
                     "take only what is needed with `extractExpr`, and bind the secret with `toolcrib secret set NAME --host HOST`: then a value with the secret in it is refused",
                 ),
             );
@@ -118,7 +118,7 @@ impl Reader<'_, '_> {
                 if !self.found.suggests("urlTemplate") {
                     let message = "the request has no `urlTemplate`, which says where it goes";
                     self.found.push(
-                        Found::error("missing-field", at.span(), message)
+                        SpannedProblem::error("missing-field", at.span(), message)
                             .help("add `\"urlTemplate\": \"https://api.example.com/…\"`"),
                     );
                 }
@@ -194,7 +194,7 @@ impl Reader<'_, '_> {
         if *method == Method::GET || *method == Method::HEAD {
             let message = format!("a {method} request has no body");
             self.found.push(
-                Found::error("body-not-allowed", at.key_span("bodyTemplate"), message)
+                SpannedProblem::error("body-not-allowed", at.key_span("bodyTemplate"), message)
                     .help("write `\"method\": \"POST\"`, or leave `bodyTemplate` empty"),
             );
             return None;
@@ -238,8 +238,9 @@ impl Reader<'_, '_> {
             let key = keys.find(|key| key.text.eq_ignore_ascii_case(name.as_str()));
             let span = key.map_or(given.span(), |key| key.span.clone());
             let message = format!("`auth` sends the header `{name}`, and `headers` sets it too");
-            self.found
-                .push(Found::error("bad-header", span, message).help("remove one of them"));
+            self.found.push(
+                SpannedProblem::error("bad-header", span, message).help("remove one of them"),
+            );
         }
     }
 
@@ -255,7 +256,7 @@ impl Reader<'_, '_> {
         if text.starts_with('$') {
             if encoding == ResponseEncoding::Text {
                 let message = "JSONPath reads JSON, and `responseEncoding` is `text`";
-                self.found.push(Found::error("bad-extract", at.span(), message).help("write `\"responseEncoding\": \"json\"`, or a regular expression as in `/temperature: (\\\\d+)/`"));
+                self.found.push(SpannedProblem::error("bad-extract", at.span(), message).help("write `\"responseEncoding\": \"json\"`, or a regular expression as in `/temperature: (\\\\d+)/`"));
                 return None;
             }
             // A pattern that can never match is allowed by the RFC, and never what its author wants.
@@ -271,7 +272,7 @@ impl Reader<'_, '_> {
                         .nth(why.at)
                         .map_or(text.len(), |(start, _)| start);
                     let end = start + text[start..].chars().next().map_or(0, char::len_utf8);
-                    let message = format!("`extractExpr` is no JSONPath: {}", why.message);
+                    let message = format!("`extractExpr` is not a valid JSONPath: {}", why.message);
                     self.error(
                         "bad-extract",
                         at,
@@ -292,7 +293,7 @@ impl Reader<'_, '_> {
                 shorten(text, 60)
             );
             self.found.push(
-                Found::error("bad-extract", at.span(), message)
+                SpannedProblem::error("bad-extract", at.span(), message)
                     .help("write `$.path.to.it`, or `/pattern/`"),
             );
             return None;
@@ -306,7 +307,8 @@ impl Reader<'_, '_> {
                 's' => builder.dot_matches_new_line(true),
                 _ => {
                     let start = text.len() - flags.len() + offset;
-                    let message = format!("`{flag}` is no flag of a regular expression here");
+                    let message =
+                        format!("`{flag}` is not a regular expression flag supported here");
                     self.error("bad-extract", at, &(start..start + flag.len_utf8()), message, "there are `i` (any case), `m` (`^` and `$` at lines) and `s` (`.` matches line ends)");
                     return None;
                 }
@@ -316,7 +318,7 @@ impl Reader<'_, '_> {
             Ok(pattern) if pattern.captures_len() > MAX_GROUPS => {
                 let message = format!("`extractExpr` has more than {MAX_GROUPS} groups");
                 self.found.push(
-                    Found::error("bad-extract", at.span(), message)
+                    SpannedProblem::error("bad-extract", at.span(), message)
                         .help("write `(?:…)` for groups that are not extracted"),
                 );
                 None
@@ -330,11 +332,11 @@ impl Reader<'_, '_> {
                     .unwrap_or_default()
                     .trim_start_matches("error: ");
                 let message = format!(
-                    "`extractExpr` is no regular expression: {}",
+                    "`extractExpr` is not a valid regular expression: {}",
                     shorten(why, 200)
                 );
                 self.found.push(
-                    Found::error("bad-extract", at.span(), message)
+                    SpannedProblem::error("bad-extract", at.span(), message)
                         .help("the dialect is linear: no look-around, no back-references"),
                 );
                 None

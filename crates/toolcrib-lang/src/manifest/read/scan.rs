@@ -5,7 +5,7 @@ use std::ops::Range;
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece<'t> {
-    /// Where it stands in the text.
+    /// Where it is in the text.
     pub(super) span: Range<usize>,
     pub(super) what: What<'t>,
 }
@@ -14,7 +14,7 @@ pub(super) struct Piece<'t> {
 pub(super) enum What<'t> {
     /// A text as it is. `$${` is the text `${`.
     Text(&'t str),
-    /// `${name}`: what stands between the braces.
+    /// `${name}`: what is between the braces.
     Name(&'t str),
     /// `${` without a `}`.
     Unclosed,
@@ -39,7 +39,7 @@ pub(super) fn scan(text: &str) -> Vec<Piece<'_>> {
             at = start + 3;
         } else if let Some(inside) = rest.strip_prefix("${") {
             push(from..start, What::Text(&text[from..start]));
-            // A placeholder stands on one line and holds no other.
+            // A placeholder is on one line and holds no other.
             let end = inside.find(['}', '{', '\n']);
             match end.filter(|end| inside[*end..].starts_with('}')) {
                 Some(end) => {

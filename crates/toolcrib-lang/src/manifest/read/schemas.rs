@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Argument, Reader};
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::definition::values;
 use crate::definition::yaml::{Content, Node};
 use crate::manifest::BuiltIn;
@@ -41,7 +41,7 @@ impl Reader<'_, '_> {
                 argument.name
             );
             self.found.push(
-                Found::error("reserved-name", argument.span.clone(), message)
+                SpannedProblem::error("reserved-name", argument.span.clone(), message)
                     .help("give the argument another name"),
             );
         }
@@ -51,7 +51,7 @@ impl Reader<'_, '_> {
                 shorten(&name, 60)
             );
             self.found.push(
-                Found::warning("undescribed-argument", span, message)
+                SpannedProblem::warning("undescribed-argument", span, message)
                     .help("add `\"description\": \"…\"`"),
             );
         }
@@ -92,7 +92,7 @@ impl Reader<'_, '_> {
                     problem.message
                 );
                 let span = spot(at.node, &problem.pointer);
-                let problem = Found::error("hidden-text", span, message);
+                let problem = SpannedProblem::error("hidden-text", span, message);
                 let help = "remove it; in a `pattern`, write the escape of the regular expression, as in `\\\\u200b`";
                 self.found.push(problem.help(help));
             }
@@ -116,10 +116,10 @@ impl Reader<'_, '_> {
                         pointer => format!(", at `{}`", shorten(pointer, 200)),
                     };
                     let message = format!(
-                        "`{field}` is no schema that can be used{place}: {}",
+                        "`{field}` is not a usable schema{place}: {}",
                         problem.message
                     );
-                    self.found.push(Found::error("bad-schema", span, message).help("references may only lead to `#/…` of the same schema; `toolcrib explain bad-schema` says what is bounded"));
+                    self.found.push(SpannedProblem::error("bad-schema", span, message).help("references may only lead to `#/…` of the same schema; `toolcrib explain bad-schema` says what is bounded"));
                 }
                 None
             }
@@ -170,7 +170,7 @@ fn arguments(node: &Node<'_>) -> Vec<Argument> {
         .collect()
 }
 
-/// Where what a JSON pointer means stands; the nearest that is there.
+/// Where what a JSON pointer means is; the nearest that is there.
 fn spot(node: &Node<'_>, pointer: &str) -> Range<usize> {
     let mut node = node;
     let mut span = node.span.clone();

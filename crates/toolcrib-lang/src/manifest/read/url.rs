@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use super::Reader;
-use super::doubts::Place;
+use super::doubts::TextPosition;
 use super::names::Names;
 use super::scan::{Piece, What, scan};
 use crate::definition::At;
-use crate::definition::problem::Found;
+use crate::definition::problem::SpannedProblem;
 use crate::manifest::{Placeholder, Template, UrlTemplate};
 use crate::model::text::shorten;
 use crate::target::{Host, Target, is_ambiguous};
@@ -37,7 +37,7 @@ impl Reader<'_, '_> {
         let (path, query) = (path?, query.map_or(Some(None), |query| query.map(Some))?);
         self.secrets_in_url(at, &pieces, end, &path, query.as_ref());
         self.credential_in_query(at, text);
-        self.foreign_placeholders(at, &pieces, Place::Url);
+        self.foreign_placeholders(at, &pieces, TextPosition::Url);
         let path = match path.parts.is_empty() {
             true => Template::literal("/"),
             false => path,
@@ -84,7 +84,7 @@ impl Reader<'_, '_> {
             false => self.spot(at, &(0..end)),
         };
         self.found
-            .push(Found::error("url-scheme", span, message).help(help));
+            .push(SpannedProblem::error("url-scheme", span, message).help(help));
         None
     }
 
@@ -204,7 +204,7 @@ impl Reader<'_, '_> {
             let open = percents.filter(|place| piece.span.start + place >= from);
             if let Some(open) = open.into_iter().find(is_open) {
                 let start = piece.span.start + open;
-                let message = "a `%` is followed by two hexadecimal digits: what stands behind this one could complete it";
+                let message = "a `%` must be followed by two hexadecimal digits; the text after this one could complete it";
                 self.error(
                     "url-character",
                     at,
@@ -234,7 +234,7 @@ impl Reader<'_, '_> {
             let start = piece.span.start.max(from);
             let text = &text[start - piece.span.start..];
             if let Some(fragment) = text.find('#') {
-                let message = "what stands behind `#` is never sent";
+                let message = "the part after `#` is never sent";
                 let part = start + fragment..piece.span.end;
                 self.error(
                     "url-fragment",
@@ -299,7 +299,7 @@ impl Reader<'_, '_> {
                     name.as_str()
                 );
                 self.found.push(
-                    Found::warning("secret-in-url", span, message)
+                    SpannedProblem::warning("secret-in-url", span, message)
                         .help("send it in a header or with `auth` if the server takes it there"),
                 );
                 return;
@@ -315,7 +315,7 @@ impl Reader<'_, '_> {
                 format!("{what} travels without encryption: anybody on the way can read it");
             let span = self.spot(url, &(0.."http://".len()));
             self.found.push(
-                Found::warning("secret-over-http", span, message)
+                SpannedProblem::warning("secret-over-http", span, message)
                     .help("write `https://` if the server has it"),
             );
         }

@@ -400,7 +400,7 @@ fn empties(command: &Invocation<'_>) -> bool {
     })
 }
 
-/// What is between the parentheses of the substitutions in a word.
+/// The text between the parentheses of the substitutions in a word.
 fn substitutions(word: &Word) -> impl Iterator<Item = &str> {
     word.parts.iter().filter_map(|part| match part {
         // The last ones begin a list: `f=($(find .))`.

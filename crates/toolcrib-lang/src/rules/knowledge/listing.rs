@@ -1,8 +1,8 @@
 //! Commands that print the names of every file of the workspace, and what counts as the whole of it.
 
 use super::selection::{FindRemoval, Selection};
+use crate::rules::destination::{Name, Root};
 use crate::rules::invocation::{Arg, Invocation};
-use crate::rules::place::{Name, Root};
 use crate::shell::Word;
 
 /// Whether a command prints the names of all files that another one could do harm to: `git checkout` overwrites those with changes.
@@ -160,7 +160,7 @@ fn is_any(name: &Name) -> bool {
     name.glob.as_ref().is_some_and(|glob| glob.fixed() == 0)
 }
 
-/// Whether a path is the workspace, all that is in it, something around it, or cannot be told.
+/// Whether a path is the workspace, all that is in it, something around it, or unknown.
 fn is_root(command: &Invocation<'_>, word: &Word) -> bool {
     let located = command.locate(word);
     match located.root {

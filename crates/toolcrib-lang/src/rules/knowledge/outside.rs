@@ -2,9 +2,9 @@
 
 use super::Find;
 use crate::model::effects::Verdict;
+use crate::rules::destination::Root;
 use crate::rules::facts::Facts;
 use crate::rules::paths::Access;
-use crate::rules::place::Root;
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     for command in facts.commands() {
@@ -12,7 +12,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
             let located = &path.located;
             let outside = match located.root {
                 Root::FileSystem => {
-                    // Devices have a rule of their own, and `/proc/self/fd/1` is output.
+                    // Devices have their own rule, and `/proc/self/fd/1` is output.
                     let first = located.names.first().map(|name| name.text.as_str());
                     !super::is_scratch(located, facts) && !matches!(first, Some("dev" | "proc"))
                 }

@@ -2,8 +2,8 @@
 
 use super::Find;
 use crate::model::effects::Verdict;
+use crate::rules::destination::Root;
 use crate::rules::facts::Facts;
-use crate::rules::place::Root;
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     for command in facts.commands() {
@@ -31,7 +31,7 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
                 Root::Workspace | Root::Temporary | Root::Unknown if command.is_authored => {}
                 Root::Workspace | Root::Temporary | Root::Unknown => find(
                     Verdict::Ask,
-                    format!("where `{target}` is cannot be told before it runs"),
+                    format!("the path of `{target}` cannot be determined before it runs"),
                     command.text(),
                 ),
             }

@@ -4,9 +4,9 @@
 use super::Find;
 use super::selection::{FindRemoval, Selection};
 use crate::model::effects::Verdict;
+use crate::rules::destination::{Located, Name, Root};
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Flag, Invocation};
-use crate::rules::place::{Located, Name, Root};
 use crate::shell::programs::{self, Fact};
 
 /// What of the workspace's root a removal asks about even though it is inside.
@@ -93,7 +93,7 @@ fn is_recursive(option: &str) -> bool {
     }
 }
 
-/// What is wrong with removing a path and all beneath it, if anything.
+/// The problem with removing a path and everything beneath it, if there is one.
 fn verdict_on(
     target: &Located,
     command: &Invocation<'_>,
@@ -102,7 +102,7 @@ fn verdict_on(
     if !target.is_known() {
         return Some((
             Verdict::Deny,
-            "is a target that cannot be told before it runs",
+            "is a target that cannot be determined before it runs",
         ));
     }
     match target.root {
@@ -139,7 +139,7 @@ fn verdict_on(
         Root::FileSystem | Root::Home => Some((Verdict::Deny, "is outside the workspace")),
         Root::Unknown => Some((
             Verdict::Deny,
-            "is a target that cannot be told before it runs",
+            "is a target that cannot be determined before it runs",
         )),
     }
 }
@@ -191,7 +191,7 @@ fn find_removes(command: &Invocation<'_>, facts: &Facts<'_>, find: &mut Find<'_>
             (true, Selection::Names) if by_dot => {}
             (true, Selection::Names | Selection::Mixed) => find(
                 Verdict::Ask,
-                format!("what it selects beneath `{text}` cannot be told"),
+                format!("it cannot be determined what it selects beneath `{text}`"),
                 command.text(),
             ),
             (true, Selection::Everything) | (false, _) => {

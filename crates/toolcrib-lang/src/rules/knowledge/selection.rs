@@ -19,19 +19,19 @@ pub(super) struct FindRemoval<'i, 's> {
     pub(super) starts: &'i [Arg<'s>],
     /// Whether a file says where it starts.
     pub(super) starts_from_file: bool,
-    /// What is removed; `None` when nothing is.
+    /// The removed targets; `None` when nothing is removed.
     pub(super) selection: Option<Selection>,
     /// What passes all tests, and so what is printed if nothing else is done with it.
     pub(super) listed: Selection,
 }
 
-/// What is removed.
+/// The removed targets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Selection {
     Everything,
     /// Files of certain names only.
     Names,
-    /// Who knows.
+    /// Unknown.
     Mixed,
 }
 

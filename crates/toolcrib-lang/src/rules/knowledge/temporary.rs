@@ -1,4 +1,4 @@
-//! `$(mktemp -d)`: a directory that the text itself made, under a name that nobody else has. The reader puts it wherever a
+//! `$(mktemp -d)`: a directory that the text itself made, under a name that no one else has. The reader puts it wherever a
 //! variable certainly has such a value.
 
 /// Whether `mktemp` is only called in a text, and no function takes its place.

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::check::check;
 use super::{Bash, Chunk, Demands, Slot, SlotForm, Trust, trust};
 use crate::model::budget::Budget;
-use crate::shell::places::Quote;
+use crate::shell::quoting::Quote;
 use crate::template::scan::Piece;
 use crate::template::{Names, Reference, TemplateProblem, Text};
 
@@ -99,7 +99,7 @@ pub(super) fn judge(
     problems
 }
 
-/// Whoever sets the variables knows how long they may be, to the byte.
+/// The code that sets the variables knows how long they may be, to the byte.
 fn leave_length(bash: &mut Bash, origins: &[(Range<usize>, Origin)]) {
     let is_variable = |slot: &Slot| {
         let mut origins = origins.iter();
@@ -135,7 +135,7 @@ fn literal_text(chunks: &[Chunk]) -> String {
     texts.collect()
 }
 
-/// Adds a text as one word, and its placeholders as slots whose spans are no places of the template's.
+/// Adds a text as one word, and its placeholders as slots whose spans are not places in the template.
 fn quoted(
     text: &Text,
     names: &Names,

@@ -3,13 +3,13 @@
 //! The text is read by `shell` several times: with variables of unknown content in the place of placeholders, and with fixed words
 //! there. Where the reader has a doubt with the first that it does not have with the second, something would read the value as
 //! code. When values can flow on (into pipes, variables, functions), a doubt of any origin counts, for what is doubtful may be the
-//! value. What cannot be told is refused.
+//! value. Undetermined cases are refused.
 
 use super::rewrite::{escaped, expanded, single};
 use super::{Bash, Chunk, Slot, SlotForm, Trust};
 use super::{demands, languages};
 use crate::model::budget::Budget;
-use crate::shell::places::Quote;
+use crate::shell::quoting::Quote;
 use crate::shell::shape::{Shape, Spot, shape};
 use crate::shell::{
     Dialect, Doubt, MAX_DOUBTS, Part, Script, SimpleCommand, VALUE_PREFIX, is_shell, read_with,
@@ -83,12 +83,12 @@ fn check_reading(
     problems
 }
 
-/// What stands in the place of a slot when the text is read.
+/// The replacement for a slot when the text is read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Fill {
     /// A variable of unknown content.
     Value,
-    /// The same, several times: a list.
+    /// Several such variables: a list.
     List,
     /// A fixed word.
     Word,
@@ -108,7 +108,7 @@ enum Formats {
 }
 
 impl Bash {
-    /// The text for the reader; each slot has a variable of its own, by its index.
+    /// The text for the reader; each slot has its own variable, by its index.
     fn analysis(&self, fill: impl Fn(usize) -> Fill, formats: Formats) -> String {
         let mut text = String::new();
         for chunk in &self.chunks {
@@ -238,7 +238,7 @@ pub(super) fn mentioned(source: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Decides between text and words by where each slot stands, and makes sure that bash sees each exactly once.
+/// Decides between text and words by where each slot is, and makes sure that bash sees each exactly once.
 fn settle_forms(bash: &mut Bash, shape: &Shape) -> Vec<TemplateProblem> {
     let mut problems = Vec::new();
     for (index, slot) in bash.slots.iter_mut().enumerate() {
@@ -256,10 +256,10 @@ fn settle_forms(bash: &mut Bash, shape: &Shape) -> Vec<TemplateProblem> {
             problems.push(slot.refuse(
                 "template-not-understood",
                 format!(
-                    "where `{{{}}}` stands is not understood, so no value can be put there safely",
+                    "the text around `{{{}}}` is not understood, so no value can be put there safely",
                     slot.reference
                 ),
-                "put the value in a variable on a line of its own first: `x={X}`, then use \"$x\"",
+                "put the value in a variable on its own line first: `x={X}`, then use \"$x\"",
             ));
             continue;
         };
@@ -320,8 +320,8 @@ impl Readings {
     }
 }
 
-/// Lets `command {X}` pass, with nothing before, after or around it: it runs one program without arguments, and whoever judges
-/// the call sees which. S0's first example is one, and it is to load as it stands.
+/// Lets `command {X}` pass, with nothing before, after or around it: it runs one program without arguments, and the judge of the call sees
+/// which. S0's first example is one, and it is to load as it is.
 fn name_programs(bash: &mut Bash, script: &Script) {
     let [outer, inner] = script.commands.as_slice() else {
         return;
@@ -363,7 +363,7 @@ fn too_much(bash: &Bash, readings: &Readings, budget: &Budget) -> Option<Templat
             "the text is too much to be read whole ({} commands)",
             script.commands.len()
         ),
-        "put it in a script of its own and run that with the value as an argument",
+        "put it in a separate script and run that with the value as an argument",
     ))
 }
 
@@ -486,7 +486,7 @@ fn doubts(
     let mut problems: Vec<TemplateProblem> = Vec::new();
     let mut explained: Vec<Doubt> = Vec::new();
     for index in &texts {
-        // Nobody reads more at once, and each costs a reading.
+        // No one reads more at once, and each costs a reading.
         if problems.len() >= 8 {
             break;
         }
@@ -511,7 +511,7 @@ fn doubts(
     if problems.is_empty()
         && let Some(doubt) = rest
     {
-        // It cannot be told whose value it is about.
+        // It is unknown whose value it is about.
         let index = texts
             .iter()
             .find(|index| bash.slots[**index].trust == Trust::Text);
@@ -655,8 +655,8 @@ fn split(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
             slot.refuse(
                 "template-unquoted",
                 format!(
-                    "a variable or a command's output that holds `{{{}}}` stands without quotes or goes to `xargs`, so blanks \
-                     and signs in the value make several words of it",
+                    "a variable or a command's output that holds `{{{}}}` is not quoted or goes to `xargs`, so spaces and special \
+                     characters in the value split it into several words",
                     slot.reference
                 ),
                 "put double quotes around it: \"$x\", \"$(…)\", `printf '%s\\0' {X} | xargs -0 …`; for several words make the \

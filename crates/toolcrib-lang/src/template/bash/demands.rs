@@ -257,7 +257,7 @@ fn dashes(bash: &mut Bash, word: &Word, shape: &Shape) {
                 for index in beginnings_in(bash, source, shape) {
                     let demand = &mut bash.slots[index].demands.no_dash;
                     *demand = match (demand.take(), direct.contains(&index)) {
-                        // Elsewhere it stands alone.
+                        // Elsewhere it is alone.
                         (Some(other), true) if other.len() < before.len() => Some(other),
                         (_, true) => Some(before.clone()),
                         (_, false) => Some(Vec::new()),

@@ -1,19 +1,20 @@
-//! Programs with a language of their own in one of their words, and programs to which some signs at the beginning of a word mean
+//! Programs with their own language in one of their words, and programs to which some signs at the beginning of a word mean
 //! more than a name.
 //!
 //! The reader of bash knows the programs that run others. These are about texts that go wrong all the same: a query that a value
 //! is pasted into, a name of a file that perl takes for a command.
 //!
-//! A value that is written to a file is followed as long as the same text names the file as it was written and runs it, sources it
-//! or makes it executable. Files in variables, other spellings of a path, files that another step runs and programs that read
-//! files of their own accord (beyond `make`, `npm` and their kin) are left to whoever judges the commands.
+//! A value that is written to a file is followed as long as the same text names the file as it was written and runs it, sources it,
+//! makes it executable or gives it to a program that reads it as code (`sqlite3 db < q.sql`). Files in variables, other spellings of a
+//! path, files that another step runs and programs that read files of their own accord (beyond `make`, `npm` and their kin) are left to
+//! the judge of the commands.
 
 use super::Bash;
 use super::check::{is_substitution, mentioned};
 use super::demands::{beginnings_in, names_in};
 use crate::shell::programs::{self, Fact};
 use crate::shell::shape::{Shape, Spot};
-use crate::shell::{Part, Script, SimpleCommand, Word};
+use crate::shell::{Part, RedirectKind, Script, SimpleCommand, Word};
 use crate::template::TemplateProblem;
 use crate::template::bash::Trust;
 
@@ -181,6 +182,29 @@ fn runs_file(script: &Script, file: &str) -> Option<String> {
                 text.is_some_and(|text| text == file)
             })
         };
+        let is_fed = || {
+            command.redirects.iter().any(|redirect| {
+                redirect.kind == RedirectKind::Read
+                    && redirect.target.as_static().map(plain).as_ref() == Some(&file)
+            })
+        };
+        let reads_input = reads_input(name);
+        // An interpreter reads its program from the input if no word names one.
+        let has_operands = || {
+            command
+                .words
+                .iter()
+                .skip(1)
+                .any(|word| !word.literal_prefix().starts_with('-'))
+        };
+        let reads_program = reads_code && !reads_input && !has_operands();
+        if (reads_input || reads_program)
+            && (is_fed() || command.piped && is_printed(script, &file))
+            || reads_input && name != "mail" && named()
+            || (reads_input || reads_code) && is_mentioned(command, &file)
+        {
+            return Some(name.to_owned());
+        }
         if plain(first) == file && first.contains('/')
             || program.is_some_and(|program| program.lists(Fact::Recipes, base))
             || reads_code && named() && (name != "chmod" || makes_executable(command))
@@ -189,6 +213,51 @@ fn runs_file(script: &Script, file: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether a text names a file: the name has no letter, digit, dot, dash or slash of another name around it, unless an option of one
+/// letter comes right before it.
+fn names(text: &str, file: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | '/');
+    text.match_indices(file).any(|(at, _)| {
+        let before = text[..at].trim_end_matches("./");
+        let after = &text[at + file.len()..];
+        let is_option = before.len() == 2 && before.starts_with('-') && at == before.len();
+        (is_option || !before.ends_with(is_name)) && !after.starts_with(is_name)
+    })
+}
+
+/// Whether an option of a command (`-fq.sql`, `--file=q.sql`) or a statement of its own (`.read q.sql`) names a file. Statements that take
+/// a file as data do not count.
+fn is_mentioned(command: &SimpleCommand, file: &str) -> bool {
+    let is_statement = |text: &str| {
+        let text = text.trim_start();
+        [".read", "\\i", "source ", "\\. ", "load "]
+            .iter()
+            .any(|verb| text.starts_with(verb))
+    };
+    command
+        .words
+        .iter()
+        .skip(1)
+        .filter_map(Word::as_static)
+        .any(|text| (text.starts_with('-') || is_statement(text)) && names(text, file))
+}
+
+/// Whether a command other than its writer has a file to read.
+fn is_printed(script: &Script, file: &str) -> bool {
+    script.commands.iter().any(|command| {
+        let words = command.words.iter().skip(1);
+        let read = command
+            .redirects
+            .iter()
+            .filter(|redirect| redirect.kind == RedirectKind::Read)
+            .map(|redirect| &redirect.target);
+        words
+            .chain(read)
+            .filter_map(Word::as_static)
+            .any(|text| text.trim_start_matches("./") == file)
+    })
 }
 
 /// Whether a `chmod` lets something be run: all but what certainly does not.
@@ -298,7 +367,7 @@ fn option_texts(command: &SimpleCommand) -> Vec<&Word> {
     found
 }
 
-/// A shell or interpreter among the words of a program that nobody here knows (`docker exec c sh -c …`), and the code it is given.
+/// A shell or interpreter among the words of a program that no one here knows (`docker exec c sh -c …`), and the code it is given.
 fn code_behind(command: &SimpleCommand) -> Option<(&str, Vec<&Word>)> {
     let words = &command.words;
     for (index, word) in words.iter().enumerate().skip(1) {
@@ -330,7 +399,7 @@ fn code_behind(command: &SimpleCommand) -> Option<(&str, Vec<&Word>)> {
                 takes_code |= start.contains(letters);
                 found.extend(takes_code.then_some(word));
             } else if takes_code {
-                // The first word that is no option is the code.
+                // The first word that is not an option is the code.
                 found.push(word);
                 break;
             }
@@ -378,7 +447,7 @@ impl Forbidden {
         }
     }
 
-    /// What is wrong with a word.
+    /// The problem of a word.
     pub(super) fn fault(self, word: &str) -> Option<String> {
         let (wrong, message) = match self {
             Forbidden::Recipe => (
@@ -448,4 +517,46 @@ pub(super) fn forbidden(command: &SimpleCommand) -> Option<Forbidden> {
 fn speaks_to_others(command: &SimpleCommand) -> bool {
     let mut words = command.words.iter().skip(1).filter_map(Word::as_static);
     words.any(|word| programs::is(&format!("git-{word}"), Fact::Forbids, "helper"))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::definition::ParameterKind;
+    use crate::template::{Code, Form, NamedParameter, Names};
+
+    fn is_refused(text: &str) -> bool {
+        let names = Names {
+            parameters: vec![NamedParameter {
+                name: "P".to_owned(),
+                kind: ParameterKind::String,
+                format: None,
+                raw: false,
+            }],
+            ..Names::default()
+        };
+        Code::compile(&Form::Bash, text, &names).is_err()
+    }
+
+    #[test]
+    fn a_value_in_a_file_that_the_same_text_reads_as_code_is_refused() {
+        for text in [
+            "printf %s {P} > q.sql; sqlite3 db < q.sql",
+            "printf %s {P} > ./q.sql && sqlite3 db '.read q.sql'",
+            "printf %s {P} > q.sql; cat q.sql | sqlite3 db",
+            "echo {P} | tee q.sql; psql -f q.sql",
+            "echo {P} > q.sql; psql -fq.sql",
+            "echo {P} > sub/q.sql; psql --file=./sub/q.sql",
+            "echo {P} > q.sql; mysql db < q.sql",
+            "echo {P} > x.py; python3 < x.py",
+        ] {
+            assert!(is_refused(text), "{text}");
+        }
+        for text in [
+            "echo {P} > x.csv; python3 load.py < x.csv",
+            "echo {P} > x.txt; wc -l x.txt; sqlite3 db 'select 1'",
+            "echo {P} > q.sql; sqlite3 db < other-q.sql",
+        ] {
+            assert!(!is_refused(text), "{text}");
+        }
+    }
 }

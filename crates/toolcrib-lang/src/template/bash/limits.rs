@@ -11,7 +11,7 @@ pub(in crate::template) const MAX_ARGUMENT: usize = 131_071;
 /// The most bytes of a list that one command is given: the kernel takes two megabytes for arguments and environment.
 const MAX_LIST: usize = 1_500_000;
 
-/// What is wrong with the values of a call.
+/// Problems of the values of a call.
 pub(in crate::template) fn faults(slots: &[Slot], made: &[Made]) -> Vec<ValueFault> {
     let mut faults: Vec<ValueFault> = Vec::new();
     for (slot, value) in slots.iter().zip(made) {

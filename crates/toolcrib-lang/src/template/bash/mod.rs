@@ -1,7 +1,7 @@
 //! Bash and sh: a placeholder becomes an expansion of a variable that fits the quotes around it.
 //!
 //! The text that bash reads is the same for all values. A value gets into the variable by way of the environment, or of a file when
-//! it is large; a first line of our own ([`preamble`]) takes it out of the environment again and makes it read-only. Which places a
+//! it is large; our own first line ([`preamble`]) takes it out of the environment again and makes it read-only. Which places a
 //! value may stand in is decided in [`check`], by the reader that judges commands (`shell`), and what that does not understand is
 //! refused. [`rewrite`] makes the text.
 
@@ -23,7 +23,7 @@ use super::{
 use crate::model::budget::Budget;
 use crate::shell::Dialect;
 use crate::shell::cuts::Cut;
-use crate::shell::places::Quote;
+use crate::shell::quoting::Quote;
 use crate::template::ParameterKind;
 
 pub(super) use channels::holds_values;
@@ -115,11 +115,11 @@ pub(super) enum Trust {
 pub(super) enum SlotForm {
     /// One text.
     Text,
-    /// Words of their own, or none.
+    /// Separate words, or none.
     Words,
 }
 
-/// What a value must be like where it stands.
+/// What a value must be like where it is.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Demands {
     /// A whole number: bash calculates with it.
@@ -355,7 +355,7 @@ impl Slot {
 pub(super) fn trust(reference: &Reference, parameter: Option<&NamedParameter>) -> Trust {
     match (reference, parameter) {
         (_, Some(parameter)) if parameter.raw => Trust::Raw,
-        (_, Some(parameter)) if parameter.kind == ParameterKind::Number => Trust::Number,
+        (_, Some(parameter)) if parameter.kind.is_numeric() => Trust::Number,
         (
             Reference::Step {
                 field: StepField::ExitCode,

@@ -108,7 +108,7 @@ pub(super) fn carry(dialect: Dialect, variables: Vec<Carried>) -> Freight {
                     };
                     if as_file {
                         let file = file(&mut freight, number * 10_000 + index, word.into_bytes());
-                        // A substitution drops line ends at the end, so something else stands there.
+                        // A substitution drops line ends at the end, so something else is there.
                         freight.first_line.push_str(&format!(
                             "{name}=$(cat {file} && echo x) || exit 125; {name}=${{{name}%x}}; readonly {name}; "
                         ));

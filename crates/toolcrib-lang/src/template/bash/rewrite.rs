@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::{Chunk, Demands, MAX_TEXT, Made, Slot, SlotForm, Trust, trust};
-use crate::shell::places::{Places, Quote, Region, places};
+use crate::shell::quoting::{Places, Quote, Region, places};
 use crate::shell::{Dialect, VALUE_PREFIX};
 use crate::template::bash::preamble;
 use crate::template::scan::{Piece, Scanned};
@@ -128,7 +128,7 @@ enum Edit {
     Slot(usize),
 }
 
-/// What is known of a placeholder from where it stands; `None` in a comment.
+/// Known facts about a placeholder from its position; `None` in a comment.
 fn slot(
     places: &Places,
     text: &str,
@@ -158,9 +158,9 @@ fn slot(
             return refuse(
                 "template-not-understood",
                 format!(
-                    "where `{{{reference}}}` stands is not understood, so no value can be put there safely"
+                    "the text around `{{{reference}}}` is not understood, so no value can be put there safely"
                 ),
-                "put the value in a variable of its own line first: `x={X}`, then use \"$x\"",
+                "put the value in a variable on its own line first: `x={X}`, then use \"$x\"",
             );
         }
     };
@@ -170,7 +170,7 @@ fn slot(
     if delimiter {
         return refuse(
             "template-not-understood",
-            format!("`{{{reference}}}` stands in the delimiter of a here-document"),
+            format!("`{{{reference}}}` is in the delimiter of a here-document"),
             "write a fixed delimiter",
         );
     }
@@ -178,7 +178,7 @@ fn slot(
         return refuse(
             "template-braces",
             format!(
-                "`{{{reference}}}` stands in `{{1..9}}`, which bash expands before it looks at values"
+                "`{{{reference}}}` is in `{{1..9}}`, which bash expands before it looks at values"
             ),
             "use `$(seq 1 {X})`",
         );
@@ -196,8 +196,7 @@ fn slot(
                 return refuse(
                     "template-arithmetic",
                     format!(
-                        "bash calculates what stands where `{{{reference}}}` does, and a value that is not a number could run \
-                         commands there"
+                        "bash evaluates the arithmetic around `{{{reference}}}`, and a value that is not a number could run commands there"
                     ),
                     "make it a parameter of type number",
                 );
@@ -205,7 +204,7 @@ fn slot(
             (Region::Edit, Trust::Text | Trust::Own) => {
                 return refuse(
                     "template-expansion",
-                    format!("`{{{reference}}}` stands in a pattern, slice or name inside `${{…}}`"),
+                    format!("`{{{reference}}}` is in a pattern, slice or name inside `${{…}}`"),
                     "put the value in a variable first: `x={X}`, then use \"$x\"",
                 );
             }
@@ -271,7 +270,7 @@ fn unquote(
             span: slot.span.clone(),
             code: "template-document",
             message: format!(
-                "`{{{}}}` stands in a here-document with a quoted delimiter of odd signs",
+                "`{{{}}}` is in a here-document whose quoted delimiter has unusual characters",
                 slot.reference
             ),
             fix: Some("use a plain delimiter, as `<<'EOF'`".to_owned()),
@@ -287,7 +286,7 @@ fn unquote(
     Ok(())
 }
 
-/// What stands in the text for a value, given the name of the variable that holds it.
+/// The text for a value, given the name of the variable that holds it.
 pub(super) fn expansion(dialect: Dialect, slot: &Slot, name: &str, words: usize) -> String {
     match (slot.form, dialect) {
         (SlotForm::Words, Dialect::Bash) => format!("\"${{{name}[@]}}\""),

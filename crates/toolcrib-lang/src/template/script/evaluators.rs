@@ -1,13 +1,13 @@
 //! What in a script makes code of texts: [`evaluator`].
 //!
 //! Only asked of scripts that have values at hand. Names are enough: a script that needs `eval` for something else can do that
-//! in a file of its own.
+//! in its own file.
 
 use std::ops::Range;
 
 use super::Language;
+use crate::expr::javascript::Lexed;
 use crate::shell::programs::{self, Fact};
-use crate::template::javascript::Lexed;
 use crate::template::python;
 
 /// Stands for a placeholder while the text is read.

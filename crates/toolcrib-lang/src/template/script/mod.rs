@@ -51,7 +51,7 @@ enum Chunk {
     Raw(Reference),
 }
 
-/// What is known of a program, whatever its directory and version.
+/// Knowledge about a program, whatever its directory and version.
 fn known(program: &str) -> Option<&'static Program> {
     programs::version(base(program))
 }
@@ -180,7 +180,7 @@ impl Script {
                 arguments.push(text);
             }
             None => {
-                // It reads a file, and only whoever starts it knows where that is.
+                // It reads a file, and only its starter knows where that is.
                 cargo.files.push(("script".to_owned(), text.into_bytes()));
                 let mut words = vec![
                     "-c".to_owned(),

@@ -1,11 +1,11 @@
-//! From a template to a script: where each placeholder stands in Python or JavaScript, and what it becomes there.
+//! From a template to a script: where each placeholder is in Python or JavaScript, and what it becomes there.
 
 use std::ops::Range;
 
 use super::evaluators::{MARK, evaluator};
 use super::{Chunk, Language, MAX_TEXT, argument_name};
+use crate::expr::javascript::{Lexed, ScriptContext};
 use crate::template::bash::{self, Trust};
-use crate::template::javascript::{Lexed, Place};
 use crate::template::python::{self, Stretch};
 use crate::template::scan::{Piece, Scanned};
 use crate::template::{Names, Reference, TemplateProblem};
@@ -19,7 +19,7 @@ pub(super) struct Writer<'s> {
     marks: Vec<(Range<usize>, &'s Reference, Range<usize>)>,
 }
 
-/// Where a placeholder stands in code of either language.
+/// Where a placeholder is in code of either language.
 enum Standing {
     Code,
     Comment,
@@ -69,7 +69,7 @@ impl<'s> Writer<'s> {
             });
             return Err(problems);
         }
-        // What is put where in the text, in order.
+        // The insertions into the text, in sequence.
         let mut edits: Vec<(usize, usize, Edit)> = Vec::new();
         let mut wrapped: Vec<Range<usize>> = Vec::new();
         let mut has_text = false;
@@ -262,15 +262,15 @@ impl<'s> Writer<'s> {
             return self.in_code(range);
         };
         match place {
-            Place::Code => self.in_code(range),
-            Place::Comment => Standing::Comment,
-            Place::Regex => Standing::Refused("a regular expression"),
-            Place::Unclear => Standing::Refused("something that is not understood"),
-            Place::Template if self.is_escaped(range.start) => {
+            ScriptContext::Code => self.in_code(range),
+            ScriptContext::Comment => Standing::Comment,
+            ScriptContext::Regex => Standing::Refused("a regular expression"),
+            ScriptContext::Unclear => Standing::Refused("something that is not understood"),
+            ScriptContext::Template if self.is_escaped(range.start) => {
                 Standing::Refused("a string, after a backslash")
             }
-            Place::Template => Standing::Interpolated,
-            Place::Quotes => {
+            ScriptContext::Template => Standing::Interpolated,
+            ScriptContext::Quotes => {
                 if self.is_escaped(range.start) {
                     return Standing::Refused("a string, after a backslash");
                 }
@@ -291,7 +291,7 @@ impl<'s> Writer<'s> {
         }
     }
 
-    /// In code a placeholder is an expression of its own, not part of a name.
+    /// In code a placeholder is a separate expression, not part of a name.
     fn in_code(&self, range: &Range<usize>) -> Standing {
         let is_name = |c: char| c == '_' || c == '$' || c.is_alphanumeric() || c == '\u{e000}';
         let before = self.text[..range.start].chars().next_back();
@@ -375,7 +375,7 @@ fn refused(reference: &Reference, span: &Range<usize>, why: &str) -> TemplatePro
     TemplateProblem {
         span: span.clone(),
         code: "template-language",
-        message: format!("`{{{reference}}}` stands in {why}, where no value can be put safely"),
+        message: format!("`{{{reference}}}` is in {why}, where no value can be put safely"),
         fix: Some(format!(
             "read it from the environment: `TOOLCRIB_{}` holds the value",
             argument_name(reference)

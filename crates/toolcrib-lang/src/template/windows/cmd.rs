@@ -15,7 +15,7 @@ impl Reader<'_> {
                 MARK if matches!(before, Some('%' | '^' | '!')) || self.peek(1) == Some('%') => {
                     self.refuse(
                         "template-not-understood",
-                        "`{X}` stands next to `%`, `^` or `!`, which mean something to `cmd`",
+                        "`{X}` is next to `%`, `^` or `!`, which have a meaning for `cmd`",
                         "put a blank between them, or the value in double quotes",
                     );
                 }

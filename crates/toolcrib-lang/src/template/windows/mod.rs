@@ -1,6 +1,6 @@
 //! PowerShell and `cmd`: values in variables of the environment, `${env:…}` and `!…!` in the text.
 //!
-//! PowerShell does not read a variable's value again, so any value will do in a string or as a word of its own; a string in single
+//! PowerShell does not read a variable's value again, so any value will do in a string or as a separate word; a string in single
 //! quotes becomes one in double quotes. `cmd` replaces `!X!` after it has read the line, but programs split their own command
 //! lines and `%X%` is read again, so only plain signs are let through. Nothing here runs on this system; the texts are compared
 //! with golden files.
@@ -47,7 +47,7 @@ struct Slot {
 enum SlotForm {
     /// In a string.
     Text,
-    /// A word of its own.
+    /// Its own word.
     Word,
     Raw,
 }

@@ -149,7 +149,7 @@ impl Reader<'_> {
     }
 
     fn refuse_rest(&mut self, what: &str) {
-        let message = format!("`{{X}}` stands after {what}, which are not understood");
+        let message = format!("`{{X}}` is after {what}, which are not understood");
         while self.next < self.marks.len() {
             self.refuse("template-not-understood", &message, "use straight quotes");
         }
@@ -226,7 +226,7 @@ impl Reader<'_> {
                     } else if self.peek(0) == Some(MARK) {
                         self.refuse(
                             "template-not-understood",
-                            "`{X}` stands after a backtick",
+                            "`{X}` is after a backtick",
                             "take the backtick away",
                         );
                     }
@@ -248,7 +248,7 @@ impl Reader<'_> {
             match *c {
                 '`' if quote == '"' => at += 2,
                 '$' if quote == '"' && self.text.get(at + 1) == Some(&'(') => {
-                    // Code in the string, with strings of its own.
+                    // Code in the string, with its own strings.
                     let close = self.text[at..].iter().position(|c| *c == ')')? + at;
                     let inner = &self.text[at + 2..close];
                     let odd = |c: &char| matches!(*c, '"' | '\'' | '`' | '(' | MARK);
@@ -288,7 +288,7 @@ impl Reader<'_> {
             match self.text[self.at] {
                 MARK if quote == '\'' => self.refuse(
                     "template-not-understood",
-                    "`{X}` stands in a here-string in which nothing is replaced",
+                    "`{X}` is in a here-string in which nothing is replaced",
                     "use `@\"` and `\"@`",
                 ),
                 MARK => self.slot(SlotForm::Text, false),

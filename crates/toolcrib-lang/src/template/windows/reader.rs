@@ -19,7 +19,7 @@ pub(super) struct Reader<'s> {
     pub(super) next: usize,
     pub(super) chunks: Vec<Chunk>,
     pub(super) problems: Vec<TemplateProblem>,
-    /// Whether a literal `--` stands before on the line.
+    /// Whether a literal `--` is before on the line.
     pub(super) ended: bool,
 }
 
@@ -64,7 +64,7 @@ impl<'s> Reader<'s> {
         text.chars().for_each(|c| self.push(c));
     }
 
-    /// Takes the mark that stands here.
+    /// Takes the mark that is here.
     pub(super) fn slot(&mut self, form: SlotForm, starts_word: bool) {
         self.at += 1;
         let Some((reference, _)) = self.marks.get(self.next) else {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 
 use super::{Signs, Talk, lock};
-use crate::client::said::{Progress, Told};
+use crate::client::server_message::{Progress, ServerNotice};
 use crate::rpc::{self, Message, RpcError};
 
 /// The longest message of a server's log that is passed on, as JSON.
@@ -39,7 +39,7 @@ impl Talk {
                 if let Some(rpc::Id::Number(id)) = id
                     && let Some(waiter) = lock(&self.waiting).by_id.remove(&id)
                 {
-                    // Nobody waits any more where this fails.
+                    // No one waits any more where this fails.
                     let answer = result.map(RawValue::to_owned).map_err(tamed);
                     let _ = waiter.answer.send(answer);
                 }
@@ -53,7 +53,7 @@ impl Talk {
         Hearing::Understood
     }
 
-    /// Ends a request whose answer came and is no text: nobody should wait for another one.
+    /// Ends a request whose answer came and is not text: no one should wait for another one.
     fn answered_badly(&self, text: &[u8]) {
         if std::str::from_utf8(text).is_ok() {
             return;
@@ -84,7 +84,9 @@ impl Talk {
     }
 
     pub(in crate::client) fn tools_changed(&self) {
-        if let Err(mpsc::error::TrySendError::Full(_)) = self.told.try_send(Told::ToolsChanged) {
+        if let Err(mpsc::error::TrySendError::Full(_)) =
+            self.told.try_send(ServerNotice::ToolsChanged)
+        {
             self.change_untold.store(true, Ordering::Relaxed);
         }
     }
@@ -127,7 +129,7 @@ impl Talk {
             return;
         }
         if let Ok(params) = serde_json::from_str::<Params>(raw.get()) {
-            let _ = self.told.try_send(Told::Log {
+            let _ = self.told.try_send(ServerNotice::Log {
                 level: cut(params.level, MAX_TEXT),
                 data: params.data,
             });
@@ -135,7 +137,7 @@ impl Talk {
     }
 }
 
-/// An error of a server, with no more words than somebody wants to read.
+/// An error of a server, with no more words than someone wants to read.
 pub(in crate::client) fn tamed(mut error: RpcError) -> RpcError {
     error.message = cut(error.message, MAX_TEXT);
     error.data = error.data.filter(|data| data.to_string().len() <= MAX_LOG);

@@ -1,8 +1,8 @@
 //! Server-sent events: how a message is written as one, and [`EventLog`], a stream that a client can come back to.
 //!
 //! Up to 2025-11-25 the connection of a stream may break without an end to what it carries: the client comes back with the id of the
-//! last event that it saw. So events are kept for a while, within bounds; whoever reads holds nothing but a place among them. The
-//! invariant: an event is on one connection at a time. Who comes back takes the stream over, and the connection before it ends.
+//! last event that it saw. So events are kept for a while, within bounds; a reader holds nothing but a position among them. The
+//! invariant: an event is on one connection at a time. A client that comes back takes over the stream, and the connection before it ends.
 
 use std::collections::VecDeque;
 use std::io::Write as _;
@@ -22,7 +22,7 @@ const RETRY_MS: u64 = 1000;
 const MAX_EVENTS: usize = 512;
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// What is sent when there is nothing to send.
+/// A comment that is sent when there is nothing else to send.
 pub(super) const SILENCE: Bytes = Bytes::from_static(b": \n\n");
 
 /// One message as an event without an id.

@@ -1,8 +1,8 @@
 //! Up to 2025-11-25: `initialize`, sessions, streams that a client can come back to.
 //!
-//! A connection that breaks takes no request back: from the moment that its answer is a stream, a request is worked at by a task of
-//! its own, and what it tells is kept for whoever comes back with `Last-Event-ID`. Before that nobody could come back to it, and it
-//! ends with its connection.
+//! A connection that breaks takes no request back: from the moment that its answer is a stream, a request is processed by a separate task,
+//! and its messages are kept for a client that comes back with `Last-Event-ID`. Before that no one could come back to it, and it ends with
+//! its connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -158,7 +158,7 @@ impl Server {
             None => (STANDALONE, None),
             Some(last) => {
                 let place = parse_id(last).ok_or_else(|| {
-                    Refused::bad(super::invalid("`Last-Event-ID` is no id of an event"))
+                    Refused::bad(super::invalid("`Last-Event-ID` is not the id of an event"))
                 })?;
                 (place.0, Some(place.1))
             }
@@ -204,7 +204,7 @@ impl Server {
 }
 
 /// Where a request puts what comes before its answer: on its own stream; for a client that takes none, on that of the session, if
-/// somebody reads it, and else nowhere.
+/// someone reads it, and else nowhere.
 fn outbox_for(using: &Using, takes: Takes) -> Arc<Outbox> {
     if takes != Takes::Json {
         return Arc::default();
@@ -222,7 +222,7 @@ fn primes(version: &str) -> bool {
     version >= LEGACY
 }
 
-/// Works at a request until it is answered, whoever listens. The session is in use until then.
+/// Processes a request until it is answered, even if no one listens. The session is in use until then.
 async fn pump(mut exchange: Exchange, log: Arc<EventLog>, using: Using) {
     let ended = using.session.ended.clone();
     let mut pumping = std::pin::pin!(async {
@@ -293,7 +293,7 @@ fn without_session(request: &HttpRequest, params: Option<&serde_json::value::Raw
 fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
     match mirrored::single(headers, &mirrored::VERSION).map_err(Refused::bad)? {
         Some(MODERN) => Err(super::not_allowed(
-            "since 2026-07-28 there are no sessions; `subscriptions/listen` tells of changes",
+            "since 2026-07-28 there are no sessions; `subscriptions/listen` reports changes",
         )),
         Some(version) if !VERSIONS.contains(&version) => Err(Refused::bad(unsupported(version))),
         Some(_) | None => Ok(()),

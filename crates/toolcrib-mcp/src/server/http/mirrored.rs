@@ -1,4 +1,4 @@
-//! Since 2026-07-28 headers say again what the body says, so that whoever stands between can route by them. They are believed only
+//! Since 2026-07-28 headers say again what the body says, so that proxies can route by them. They are believed only
 //! where both say the same: a gateway that let a request pass by its headers must not find that another one was carried out.
 
 use std::borrow::Cow;
@@ -38,7 +38,7 @@ pub(super) fn single<'h>(
         return Ok(None);
     };
     if values.next().is_some() {
-        return Err(mismatch(format!("the header `{name}` stands there twice")));
+        return Err(mismatch(format!("the header `{name}` is there twice")));
     }
     match value.to_str() {
         Ok(text) => Ok(Some(text.trim_matches([' ', '\t']))),
@@ -48,7 +48,7 @@ pub(super) fn single<'h>(
     }
 }
 
-/// The same, of a header that must be there.
+/// The value of a required header.
 pub(super) fn required<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<&'h str, RpcError> {
     single(headers, name)?.ok_or_else(|| mismatch(format!("the header `{name}` is missing")))
 }
@@ -85,7 +85,7 @@ pub(super) fn check_name(headers: &HeaderMap, name: &str) -> Result<(), RpcError
     }
 }
 
-/// The header of a parameter, and where it stands in the arguments.
+/// The header of a parameter, and where it is in the arguments.
 pub(super) type HeaderParam = (String, Vec<String>);
 
 /// Refuses a call whose arguments are others by their headers.
@@ -97,7 +97,7 @@ pub(super) fn check_params(
     for (name, path) in params {
         let Ok(name) = HeaderName::try_from(format!("mcp-param-{}", name.to_ascii_lowercase()))
         else {
-            // A tool whose header is none has none: clients are told to leave such a tool out.
+            // A tool with an invalid header has none: clients must leave out such a tool.
             continue;
         };
         let value = path

@@ -1,7 +1,7 @@
-//! Streamable HTTP: one endpoint, both eras. Who may ask, `Host` and `Origin` are the business of whoever owns the listener.
+//! Streamable HTTP: one endpoint, both eras. The owner of the listener checks callers, `Host` and `Origin`.
 //!
 //! Which era a request is of is said by its `MCP-Protocol-Version` and by nothing else: a body that says otherwise is refused, so that
-//! whoever stands between and reads headers reads the truth. Most requests are answered with one JSON object and cost no task, no
+//! proxies that read headers read the truth. Most requests are answered with one JSON object and cost no task, no
 //! channel and no stream; those that have something to tell before their result, or take a moment, become a stream.
 
 mod accept;
@@ -42,7 +42,7 @@ pub struct HttpRequest {
     pub headers: HeaderMap,
     /// Its whole body.
     pub body: Bytes,
-    /// Who asks; a session belongs to whoever began it.
+    /// The asking principal; a session belongs to the one that began it.
     pub principal: Arc<str>,
 }
 
@@ -201,7 +201,7 @@ impl Refused {
         Refused::new(StatusCode::BAD_REQUEST, error)
     }
 
-    /// The same, of a request that has an id.
+    /// Sets the id of the request.
     fn of(mut self, id: Option<Id>) -> Self {
         self.id = id.map(Box::new);
         self

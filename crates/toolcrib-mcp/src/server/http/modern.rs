@@ -1,4 +1,4 @@
-//! Since 2026-07-28: a request stands for itself, and its stream is its life. Whoever closes the stream takes the request back.
+//! Since 2026-07-28: a request stands for itself, and its stream is its life. Closing the stream takes the request back.
 
 use std::sync::Arc;
 

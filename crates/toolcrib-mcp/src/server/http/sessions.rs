@@ -1,7 +1,7 @@
 //! Sessions of clients that began with `initialize`: [`HttpSessions`].
 //!
-//! An id is a random UUID from a cryptographic generator and opens a session to whoever began it, to nobody else: somebody else's id is an
-//! id that is not there. How many there are is bounded, in all and of one principal; those that nobody uses make room, the longest unused
+//! An id is a random UUID from a cryptographic generator and opens a session to the principal that began it only: another principal's id
+//! counts as unknown. How many there are is bounded, in all and of one principal; those that no one uses make room, the longest unused
 //! first, and what is not used for [`IDLE`] ends.
 
 use std::collections::{HashMap, VecDeque};
@@ -20,7 +20,7 @@ use super::events::EventLog;
 const MAX: usize = 1024;
 /// How many of them are of one principal.
 const MAX_OF_ONE: usize = 256;
-/// After how long a session ends that nobody uses.
+/// After how long a session ends that no one uses.
 pub(super) const IDLE: Duration = Duration::from_secs(60 * 60);
 /// How many streams that are over are kept for clients that come back, and how many bytes of them.
 const MAX_OVER: usize = 16;

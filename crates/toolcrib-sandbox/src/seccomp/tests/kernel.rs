@@ -76,7 +76,7 @@ fn every_refusal_comes_from_its_own_rule() {
         for rule in rules::table(sockets, ipc) {
             let errno = match rule.verdict {
                 Verdict::Errno(errno) => errno,
-                // They have tests of their own, in `kill.rs`.
+                // They have separate tests, in `kill.rs`.
                 Verdict::Kill | Verdict::Allow => continue,
             };
             let without = program_without(rule.name, sockets, ipc);

@@ -23,7 +23,7 @@ fn signal_of(program: &[sock_filter], attempt: fn()) -> c_int {
         unsafe { libc::_exit(0) };
     }
     let mut status = 0;
-    // SAFETY: `status` is ours and `child` is a child nobody else waits for.
+    // SAFETY: `status` is ours and `child` is a child no one else waits for.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     if libc::WIFSIGNALED(status) {
         libc::WTERMSIG(status)

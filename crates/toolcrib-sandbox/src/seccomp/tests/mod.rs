@@ -22,7 +22,7 @@ const KINDS: [(Sockets, Ipc); 4] = [
 
 /// Promises what the kernel asks of an unprivileged thread before it may install a filter.
 fn give_up_new_privileges() {
-    // SAFETY: takes no pointer, and setting it once more is no change.
+    // SAFETY: takes no pointer, and setting it once more is not a change.
     let set = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
 }
@@ -48,7 +48,7 @@ fn install(program: &[sock_filter]) {
     assert_eq!(set, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Runs `work` on a thread of its own behind a filter.
+/// Runs `work` on its own thread behind a filter.
 fn behind<T: Send>(program: &[sock_filter], work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| {

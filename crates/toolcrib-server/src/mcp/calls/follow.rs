@@ -11,15 +11,15 @@ use tokio::time::Instant;
 use toolcrib::approval::{AnswerError, ApprovalRequest, ApprovalResponse};
 use toolcrib_mcp::server::Context;
 
-use super::asking::{Asking, Question};
-use super::form;
+use super::client_approver::{Asking, Question};
+use super::form::{self, Said};
 use super::progress::Telling;
 use crate::mcp::CribHost;
 
 /// How often a person is asked again when the answer cannot be used.
 const MAX_ASKED: usize = 3;
 
-/// How far a call has come that somebody waits for.
+/// How far a call has come that someone waits for.
 pub(super) enum Step<T> {
     /// It is over.
     Done(T),
@@ -55,8 +55,8 @@ impl AskBy {
 }
 
 impl CribHost {
-    /// Whether the person at a client is heard that comes as this principal. A token may be a program's that nobody sits at: whoever has
-    /// one would approve its own calls, so that the operator has to have said that its client asks a person.
+    /// Whether the person at a client is heard that comes as this principal. A token may belong to an unattended program, which would
+    /// approve its own calls; so the operator must have declared that its client asks a person.
     pub(super) fn takes_answers_of(&self, principal: &str) -> bool {
         let is_vouched_for = match (&self.options.tokens_of, principal.strip_prefix("client:")) {
             (Some(clients), Some(caller)) => clients.is_asked(caller),
@@ -66,7 +66,7 @@ impl CribHost {
     }
 }
 
-/// Somebody who waits for a call on behalf of a client.
+/// Someone who waits for a call on behalf of a client.
 #[derive(Clone, Copy)]
 pub(super) struct Follower<'a> {
     pub(super) host: &'a CribHost,
@@ -81,7 +81,7 @@ pub(super) struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// Waits for a call until it is over, or its client has to be told something.
+    /// Waits for a call until it is over, or its client must get a message.
     pub(super) async fn follow<T>(self, mut call: impl Future<Output = T> + Unpin) -> Step<T> {
         // It may have waited for a place until its client had enough.
         if self.context.cancelled.is_cancelled() {
@@ -125,10 +125,12 @@ impl Follower<'_> {
             changed.as_mut().enable();
             let mut open = asking.open();
             open.retain(|question| !answered.iter().any(|id| id == question.id()));
-            // Somebody else was faster: dropping the question takes it back.
+            // Someone else was faster: dropping the question takes it back.
             put = put.filter(|(put, _)| open.iter().any(|question| question.id() == put.id()));
             if ask_by == AskBy::Answer && !is_cancelled {
-                let askable: Vec<Question> = open.iter().filter(is_askable).cloned().collect();
+                let askable = open.iter().filter(is_askable);
+                let askable = askable.filter(|question| !asking.is_dismissed(question.id()));
+                let askable: Vec<Question> = askable.cloned().collect();
                 if !askable.is_empty() {
                     return Step::Ask(askable);
                 }
@@ -139,7 +141,9 @@ impl Follower<'_> {
                 until.get_or_insert_with(|| self.until(patience));
             }
             let mut askable = open.iter().filter(is_askable);
-            let next = askable.find(|question| !asked.contains(question.id()));
+            let next = askable.find(|question| {
+                !asked.contains(question.id()) && !asking.is_dismissed(question.id())
+            });
             if let (AskBy::Request, None, Some(question)) = (ask_by, &put, next) {
                 asked.insert(question.id().to_owned());
                 let left = match (question.approval(), until) {
@@ -147,8 +151,8 @@ impl Follower<'_> {
                     (_, _) => patience,
                 };
                 if !left.is_zero() {
-                    let asking = ask(host, context, question.clone(), left);
-                    put = Some((question.clone(), asking.boxed()));
+                    let putting = ask(self, question.clone(), left);
+                    put = Some((question.clone(), putting.boxed()));
                 }
             }
             tokio::select! {
@@ -167,9 +171,10 @@ impl Follower<'_> {
                 () = changed => {}
                 () = tell(telling.as_deref_mut(), context) => {}
                 () = answer_of(put.as_mut()) => {
-                    put = None;
-                    // It closed its input while it was asked: it gets its answer now, and the process can end.
-                    if waits && context.is_input_over() {
+                    let was = put.take();
+                    let is_dismissed = was.is_some_and(|(put, _)| asking.is_dismissed(put.id()));
+                    // It closed its input while it was asked, or dismissed the question: it gets its answer now.
+                    if waits && (context.is_input_over() || is_dismissed) {
                         let open = open.iter().filter_map(Question::approval);
                         return Step::Waits(open.cloned().collect());
                     }
@@ -182,7 +187,7 @@ impl Follower<'_> {
         }
     }
 
-    /// Until when answers to questions are waited for. Who is still there although their time is over has more of it than most.
+    /// Until when answers to questions are waited for. A client that is still there after its time is over has more of it than most.
     fn until(&self, patience: Duration) -> Instant {
         let now = Instant::now();
         let until = self.arrived + patience;
@@ -219,11 +224,12 @@ async fn sleep_until(until: Option<Instant>) {
 }
 
 /// Puts a question to the client, and its answer where it belongs.
-async fn ask(host: &CribHost, context: &Context, question: Question, patience: Duration) {
+async fn ask(follower: Follower<'_>, question: Question, patience: Duration) {
     match question {
-        Question::Approval(question) => ask_whether(host, context, &question, patience).await,
+        Question::Approval(question) => ask_whether(follower, &question, patience).await,
         Question::Tool(question) => {
             let params = form::passed_on(&question.asked);
+            let context = follower.context;
             let answer = context.ask("elicitation/create", params, patience).await;
             question.answer(answer.ok());
         }
@@ -231,12 +237,8 @@ async fn ask(host: &CribHost, context: &Context, question: Question, patience: D
 }
 
 /// Asks whether a call may run; the answer goes into the queue. A client that says nothing decides nothing: the question waits on.
-async fn ask_whether(
-    host: &CribHost,
-    context: &Context,
-    question: &ApprovalRequest,
-    patience: Duration,
-) {
+async fn ask_whether(follower: Follower<'_>, question: &ApprovalRequest, patience: Duration) {
+    let Follower { host, context, .. } = follower;
     let until = Instant::now() + patience;
     let mut problem: Option<String> = None;
     for _ in 0..MAX_ASKED {
@@ -246,7 +248,8 @@ async fn ask_whether(
             return;
         };
         let response = match form::answer(&result, question) {
-            Ok(response) => response,
+            Ok(Said::Answer(response)) => response,
+            Ok(Said::Nothing) => return follower.asking.dismiss(&question.id),
             Err(why) => {
                 problem = Some(why);
                 continue;
@@ -254,11 +257,11 @@ async fn ask_whether(
         };
         match answer(host, &question.id, &question.args_digest, response).await {
             Err(AnswerError::BadEdit(error)) => problem = Some(error.message().to_owned()),
-            // Answered; or somebody else was faster, and what they said counts.
+            // Answered; or someone else was faster, and what they said counts.
             Ok(()) | Err(_) => return,
         }
     }
-    // Whoever answers three times what cannot be used is not left waiting for another answer.
+    // A client that sends three unusable answers is not waited for any more.
     let why = problem.unwrap_or_default();
     let no = ApprovalResponse::deny(form::BY, format!("the answer cannot be used: {why}"));
     let _ = answer(host, &question.id, &question.args_digest, no).await;

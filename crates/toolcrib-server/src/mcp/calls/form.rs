@@ -9,7 +9,7 @@ use toolcrib::call::elicit::Elicitation;
 use toolcrib::model::text;
 use toolcrib_mcp::protocol::Era;
 
-/// Who answers a form, for the record.
+/// The name that answers a form, for the record.
 pub(super) const BY: &str = "mcp:elicitation";
 /// The longest diff that is shown, in bytes.
 const MAX_DIFF: usize = 32 * 1024;
@@ -20,7 +20,7 @@ const MAX_WORDS: usize = 2000;
 /// From how many blanks in a row on their number is shown instead: they would push what follows out of sight.
 const MANY_BLANKS: usize = 24;
 
-/// Whether a form shows a person everything they decide about. What is longer is answered where it can be read, or by nobody.
+/// Whether a form shows a person everything they decide about. A longer question is answered where it can be read, or not at all.
 pub(super) fn shows_all(question: &ApprovalRequest) -> bool {
     let diff = question.diff.as_ref().map_or(0, String::len);
     let arguments = Value::Object(question.args.clone()).to_string();
@@ -169,11 +169,21 @@ pub(super) fn in_one_line(text: &str) -> String {
     line
 }
 
-/// The answer that a client's `ElicitResult` is; the error says what is wrong with it, and it decides nothing.
-pub(super) fn answer(
-    result: &Value,
-    question: &ApprovalRequest,
-) -> Result<ApprovalResponse, String> {
+/// What a client said to a question.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per answer, taken apart at once"
+)]
+pub(super) enum Said {
+    /// An answer.
+    Answer(ApprovalResponse),
+    /// Nothing: the question was dismissed. The protocol has that mean no choice, and programs without a person dismiss all they are asked.
+    Nothing,
+}
+
+/// What a client's `ElicitResult` says; the error says what is wrong with it, and it decides nothing.
+pub(super) fn answer(result: &Value, question: &ApprovalRequest) -> Result<Said, String> {
     let empty = Map::new();
     let content = match result.get("content") {
         None | Some(Value::Null) => &empty,
@@ -183,15 +193,16 @@ pub(super) fn answer(
     let words = |key: &str| match content.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(words)) => Ok(Some(words.trim()).filter(|words| !words.is_empty())),
-        Some(_) => Err(format!("`{key}` is not a text")),
+        Some(_) => Err(format!("`{key}` is not a string")),
     };
     let no = |reason: Option<&str>| {
-        ApprovalResponse::deny(BY, reason.unwrap_or("the person at the client said no"))
+        let reason = reason.unwrap_or("the person at the client said no");
+        Said::Answer(ApprovalResponse::deny(BY, reason))
     };
     match result.get("action").and_then(Value::as_str) {
         Some("accept") => {}
         Some("decline") => return Ok(no(words("reason")?)),
-        Some("cancel") => return Ok(no(Some("the person at the client dismissed the question"))),
+        Some("cancel") => return Ok(Said::Nothing),
         _ => return Err("`action` is `accept`, `decline` or `cancel`".to_owned()),
     }
     let reason = words("reason")?;
@@ -210,7 +221,7 @@ pub(super) fn answer(
         };
         response.modified_args = Some(edited).filter(|edited| *edited != question.args);
     }
-    Ok(response)
+    Ok(Said::Answer(response))
 }
 
 #[cfg(test)]
@@ -327,19 +338,24 @@ mod tests {
 
     #[test]
     fn only_an_approval_in_words_is_one() {
-        let read = |result: Value| answer(&result, &question()).map(|answer| answer.approved);
+        let read = |result: Value| {
+            answer(&result, &question()).map(|said| match said {
+                Said::Answer(answer) => Some(answer.approved),
+                Said::Nothing => None,
+            })
+        };
         assert_eq!(
             read(json!({"action": "accept", "content": {"decision": "approve"}})),
-            Ok(true)
+            Ok(Some(true))
         );
         assert_eq!(
             read(json!({"action": "accept", "content": {"decision": "deny"}})),
-            Ok(false)
+            Ok(Some(false))
         );
-        assert_eq!(read(json!({"action": "decline"})), Ok(false));
+        assert_eq!(read(json!({"action": "decline"})), Ok(Some(false)));
         assert_eq!(
             read(json!({"action": "cancel", "content": {"decision": "approve"}})),
-            Ok(false)
+            Ok(None)
         );
         for odd in [
             json!({"action": "accept"}),
@@ -361,7 +377,10 @@ mod tests {
     fn arguments_that_stayed_are_no_edit() {
         let edit = |arguments: &str| {
             let result = json!({"action": "accept", "content": {"decision": "approve", "arguments": arguments}});
-            answer(&result, &question()).unwrap().modified_args
+            match answer(&result, &question()).unwrap() {
+                Said::Answer(answer) => answer.modified_args,
+                Said::Nothing => panic!("an answer"),
+            }
         };
         assert_eq!(edit(" { \"path\": \"a.txt\" } "), None);
         assert_eq!(edit(""), None);

@@ -1,17 +1,20 @@
 //! One call of a tool: through the pipeline, with progress, cancellation and questions.
 //!
 //! Every call is the registry's, and so is every decision; what is here carries questions to people and outcomes to clients. A call is
-//! polled where its request is, without a task of its own, unless it has to wait for a person longer than its client would:
+//! polled where its request is, without its own task, unless it has to wait for a person longer than its client would:
 //!
 //! - Up to 2025-11-25 a client that offers it is asked by `elicitation/create` while its request waits (`follow`).
 //! - Since 2026-07-28 such a client gets the question as its answer, with a sealed state (`seal`), and answers by asking again (`retry`).
 //!   The call waits in the background meanwhile (`pending`).
-//! - Everybody else waits for a while and is told what is waited for.
+//! - Every other client waits for a while and then learns what the call waits for.
+//!
+//! A client that dismisses a question has not answered it: programs without a person do so at once. Its request ends with what is waited for,
+//! and it is not asked this again.
 //!
 //! The question is in the approval queue all the time, where anybody else may be faster: the first answer wins, and what comes from a client
 //! is one answer among others.
 
-mod asking;
+mod client_approver;
 mod follow;
 mod form;
 mod once;
@@ -37,14 +40,15 @@ use toolcrib_mcp::protocol::Input;
 use toolcrib_mcp::rpc::{RpcError, code};
 use toolcrib_mcp::server::{Context, Reply};
 
-use self::asking::Asking;
+use self::client_approver::{Asking, Question};
 use self::follow::{AskBy, Follower, Step};
 use self::once::GivenOut;
 use self::pending::{Asker, Detached, Own, Pending};
 use self::retry::Answered;
 use self::seal::Seal;
 use super::CribHost;
-use crate::routes::calls::Place;
+use crate::observe::CallNote;
+use crate::routes::calls::CallSlot;
 
 /// How long the end of cancelled calls is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -76,7 +80,7 @@ impl Calls {
                 .map_err(|error| error.to_string())
         });
         made.await.map_err(|error| {
-            let message = format!("nobody can be asked through the client: {error}");
+            let message = format!("no one can be asked through the client: {error}");
             RpcError::new(code::INTERNAL_ERROR, message)
         })
     }
@@ -119,15 +123,18 @@ impl Wanted {
 pub(super) struct Arrival {
     /// When: what is waited for is waited for from then on.
     pub(super) at: Instant,
+    /// Where its call is noted, for the access log and traces.
+    pub(super) note: CallNote,
     /// The place of its call among those that run at once, where these are counted. The call has it until it is over.
     pub(super) seat: Option<Seat>,
 }
 
 impl Arrival {
-    /// Now, and nobody counts.
+    /// Now, and no one counts.
     pub(super) fn now() -> Self {
         Arrival {
             at: Instant::now(),
+            note: CallNote::default(),
             seat: None,
         }
     }
@@ -135,7 +142,7 @@ impl Arrival {
 
 /// A place, and who is asked while others may have it.
 pub(super) struct Seat {
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<CallSlot>,
     pub(super) asked: Arc<dyn Approver>,
 }
 
@@ -151,7 +158,7 @@ pub(super) async fn call(
     let caller: Caller = context.principal.parse().map_err(|error: String| {
         RpcError::new(
             code::INTERNAL_ERROR,
-            format!("nobody is known by this name: {error}"),
+            format!("no caller has this name: {error}"),
         )
     })?;
     let wanted = Wanted { name, arguments };
@@ -167,7 +174,7 @@ pub(super) async fn call(
         .await
         .map_err(|error| RpcError::new(code::INTERNAL_ERROR, error.message()))?;
     let args = args?;
-    // Nobody pays for this but those who were asked something, or were left waiting.
+    // No one pays for this but those who were asked something, or were left waiting.
     if input.is_some() || !host.calls.pending.is_empty() {
         let before = Box::pin(before(&host, &wanted, input, &context, &mut arrival));
         if let Some(reply) = before.await? {
@@ -186,7 +193,7 @@ pub(super) async fn call(
     if AskBy::of(&host, &context) != AskBy::Nobody {
         request = request.elicitor(Arc::clone(&asking) as _);
     }
-    let mut own = begin(registry, request, &asking, place);
+    let mut own = begin(registry, request, &asking, place, arrival.note);
     let follower = Follower {
         host: &host,
         asking: &asking,
@@ -196,7 +203,7 @@ pub(super) async fn call(
         is_alone: true,
     };
     match follower.follow(&mut own).await {
-        Step::Done(outcome) => result::reply(&outcome),
+        Step::Done(outcome) => result::reply(&outcome, context.era),
         Step::Ask(questions) => {
             let call = leave(&host, own, &wanted, &context)?;
             let before = Answered::default();
@@ -210,8 +217,8 @@ pub(super) async fn call(
     }
 }
 
-/// What is answered by a call that there is already, of an equal request: an answer to its question was brought, or its outcome is
-/// wanted. `None` if there is none, so that a new one is made.
+/// The answer to a request that equals an existing call: it brings an answer to the call's question, or wants its outcome.
+/// `None` if there is none, so that a new one is made.
 async fn before(
     host: &CribHost,
     wanted: &Wanted,
@@ -230,6 +237,10 @@ async fn before(
     };
     match (call, &answered.elsewhere) {
         (Some(call), _) => {
+            for id in &answered.dismissed {
+                call.asking.dismiss(id);
+            }
+            arrival.note.about(call.id());
             // It has its own.
             arrival.seat = None;
             let attached = attached(host, &call, context, answered, arrival.at);
@@ -245,12 +256,14 @@ fn begin(
     registry: Registry,
     request: CallRequest,
     asking: &Arc<Asking>,
-    place: Option<Arc<Place>>,
+    place: Option<Arc<CallSlot>>,
+    note: CallNote,
 ) -> Own {
     let (by, told) = (Arc::clone(asking), Arc::clone(asking));
-    let request = request
-        .approver(by)
-        .observer(move |events| told.begun(events));
+    let request = request.approver(by).observer(move |events| {
+        note.call(events.call_id());
+        told.begun(events);
+    });
     let running = registry.clone();
     let call = async move {
         let outcome = running.execute(request).await;
@@ -285,6 +298,18 @@ async fn attached(
     arrived: Instant,
 ) -> Result<Reply, RpcError> {
     let mut attached = call.attach();
+    // The client just dismissed it, so the answer can only come from elsewhere.
+    if !answered.dismissed.is_empty() {
+        let open = call.asking.open();
+        let open: Vec<_> = open
+            .iter()
+            .filter_map(Question::approval)
+            .cloned()
+            .collect();
+        if !open.is_empty() {
+            return Ok(result::waiting(&attached.leave(), &open));
+        }
+    }
     let follower = Follower {
         host,
         asking: &call.asking,
@@ -297,7 +322,7 @@ async fn attached(
         Step::Done(outcome) => {
             host.calls.pending.forget(call);
             match outcome {
-                Some(outcome) => result::reply(&outcome),
+                Some(outcome) => result::reply(&outcome, context.era),
                 None => Err(RpcError::new(
                     code::INTERNAL_ERROR,
                     "the call ended without an outcome: a bug in Toolcrib",

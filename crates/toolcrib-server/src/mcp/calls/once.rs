@@ -1,8 +1,8 @@
 //! Which states were given out: [`GivenOut`], so that none begins a call.
 //!
 //! A state belongs to the call it was made for. As long as that call is known it is found by its id; when it is over and its outcome was
-//! handed over, a state that comes again must not look like one of another process, whose call would be made anew. What is remembered is
-//! bounded: a state that was forgotten is judged by the approval queue alone, where no question is answered twice.
+//! handed over, a state that comes again must not look like one of another process, whose call would be made again. The memory is bounded:
+//! a state that was forgotten is judged by the approval queue alone, where no question is answered twice.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! Calls that go on while nobody waits for them: [`Pending`].
+//! Calls that go on while no one waits for them: [`Pending`].
 //!
 //! A call that waits for a person longer than its client would is left behind here, and the same request made again finds it: no second
 //! question, no second run. What came of it is handed over once, within ten minutes; after that the same request is a new call. A call
@@ -14,10 +14,10 @@ use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use toolcrib::{CallId, ErrorCode, Outcome, Registry};
 
-use super::asking::Asking;
+use super::client_approver::Asking;
 use crate::routes::calls::{GoesOn, Leave};
 
-/// How long an outcome is kept for whoever asks.
+/// How long an outcome is kept for clients that ask.
 const KEPT: Duration = Duration::from_secs(10 * 60);
 /// How many outcomes are kept; each may be as large as an output may be.
 const MAX_KEPT: usize = 64;
@@ -42,7 +42,7 @@ impl Leave for Asker {
     }
 }
 
-/// A call that nobody waits for, or several do.
+/// A call that no one waits for, or several do.
 pub(super) struct Detached {
     request: String,
     registry: Registry,
@@ -83,7 +83,7 @@ impl Detached {
     }
 }
 
-/// Somebody who waits for a call in the background. When the last one goes without having said so, the call is cancelled.
+/// Someone who waits for a call in the background. When the last one goes without having said so, the call is cancelled.
 pub(super) struct Attached {
     pub(super) detached: Arc<Detached>,
     call: BoxFuture<'static, Option<Arc<Outcome>>>,
@@ -157,14 +157,14 @@ impl Pending {
         Some(over)
     }
 
-    /// Forgets a call: its outcome was handed over to those who waited, or nobody came for it.
+    /// Forgets a call: its outcome was handed over to those who waited, or no one came for it.
     pub(super) fn forget(&self, call: &Arc<Detached>) {
         let mut calls = self.lock();
         calls.retain(|one| !Arc::ptr_eq(one, call));
         self.count.store(calls.len(), Ordering::Release);
     }
 
-    /// Lets a call go on without whoever asked for it. `None` if there is nothing to go on with.
+    /// Lets a call go on without the client that asked for it. `None` if there is nothing to go on with.
     pub(super) fn detach(self: &Arc<Self>, mut own: Own, request: String) -> Option<Arc<Detached>> {
         let call = own.take()?;
         let asker = &own.on_leave;
@@ -221,7 +221,7 @@ impl Pending {
     }
 }
 
-/// Whether whoever makes the request again wants to know: the tool ran, or a person said no. Where nobody answered, they are asked
+/// Whether a client that repeats the request wants the result: the tool ran, or a person said no. Where no one answered, they are asked
 /// again.
 fn is_worth_keeping(outcome: &Outcome) -> bool {
     !matches!(

@@ -1,7 +1,7 @@
 //! How far a call is, told to a client that wants to know: [`Telling`], from the call's own events.
 //!
 //! Numbers only grow, as the protocol wants it: lines of output and steps count one each, and a tool that says how far it is goes on from
-//! there by its own numbers. At most ten notes a second; the last one is always told.
+//! there by its own numbers. At most ten notes a second; the last one is always sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +16,11 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The longest message, in bytes.
 const MAX_MESSAGE: usize = 200;
 
-/// Reads the events of a call and tells a client of them.
+/// Reads the events of a call and reports them to a client.
 pub(super) struct Telling {
     events: EventReader,
     count: Count,
-    /// What is still to be told, and from when it may be.
+    /// The pending progress note, and the earliest time to send it.
     note: Option<Note>,
     quiet_until: Instant,
     is_over: bool,
@@ -34,7 +34,7 @@ struct Note {
 }
 
 impl Telling {
-    /// Of a call, to whoever wants to hear of it.
+    /// Of a call, for its listener.
     pub(super) fn of(events: Option<EventReader>, context: &Context) -> Option<Self> {
         let events = events.filter(|_| context.wants_progress())?;
         Some(Telling {
@@ -63,7 +63,7 @@ impl Telling {
         }
     }
 
-    /// Tells the last there is: the call is over.
+    /// Sends the last note: the call is over.
     pub(super) fn end(mut self, context: &Context) {
         while let Ok(event) = self.events.next_now() {
             self.hear(event);
@@ -96,13 +96,14 @@ impl Telling {
 /// The numbers of a call's notes.
 #[derive(Debug, Default)]
 struct Count {
-    last: f64,
+    /// The last number; `None` before the first note, which may be 0.
+    last: Option<f64>,
     /// Where the tool's own numbers begin, once it has said one.
     base: Option<f64>,
 }
 
 impl Count {
-    /// What is told of an event, if something is.
+    /// The progress note of an event, if there is one.
     fn note(&mut self, kind: &EventKind) -> Option<Note> {
         let message = match kind {
             EventKind::Progress {
@@ -110,12 +111,13 @@ impl Count {
                 total,
                 message,
             } => {
-                let base = *self.base.get_or_insert(self.last);
+                let base = *self.base.get_or_insert(self.last.unwrap_or_default());
                 let progress = base + progress;
-                if !progress.is_finite() || progress <= self.last {
+                let is_less = self.last.is_some_and(|last| progress <= last);
+                if !progress.is_finite() || is_less || progress < 0.0 {
                     return None;
                 }
-                self.last = progress;
+                self.last = Some(progress);
                 return Some(Note {
                     progress,
                     total: total
@@ -143,9 +145,10 @@ impl Count {
         if self.base.is_some() {
             return None;
         }
-        self.last += 1.0;
+        let progress = self.last.unwrap_or_default() + 1.0;
+        self.last = Some(progress);
         Some(Note {
-            progress: self.last,
+            progress,
             total: None,
             message: Some(message),
         })
@@ -197,6 +200,15 @@ mod tests {
             .collect();
         assert_eq!(told, [(1.0, None), (1.5, Some(2.0)), (2.0, Some(2.0))]);
         assert_eq!(notes[0].message.as_deref(), Some("b"));
+    }
+
+    #[test]
+    fn the_first_note_of_a_tool_may_be_0_and_is_sent() {
+        let mut count = Count::default();
+        let told: Vec<Option<f64>> = [0.0, 0.0, 50.0, 100.0]
+            .map(|done| count.note(&progress(done, 100.0)).map(|note| note.progress))
+            .to_vec();
+        assert_eq!(told, [Some(0.0), None, Some(50.0), Some(100.0)]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What a client is told of a call.
+//! The results of calls for clients.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use toolcrib::approval::ApprovalRequest;
 use toolcrib::model::text;
 use toolcrib::wire::McpOutcome;
 use toolcrib::{ErrorCode, McpForm, Outcome, ToolError};
+use toolcrib_mcp::protocol::Era;
 use toolcrib_mcp::rpc::{RpcError, code};
 use toolcrib_mcp::server::Reply;
 
@@ -17,10 +18,11 @@ use super::pending::Detached;
 const USUAL: usize = 512;
 
 /// The result that an outcome is; an error of the protocol if there is no such tool.
-pub(super) fn reply(outcome: &Outcome) -> Result<Reply, RpcError> {
+pub(super) fn reply(outcome: &Outcome, era: Era) -> Result<Reply, RpcError> {
     // A tool that was found may fail for the lack of another one: that is for the model.
     match outcome.error() {
         Some(error) if outcome.origin.is_none() && is_of_protocol(error) => Err(protocol(error)),
+        _ if era.is_modern() => written(&McpOutcome::of(outcome).with_any_structure()),
         _ => written(&McpOutcome::of(outcome)),
     }
 }
@@ -33,7 +35,7 @@ pub(in crate::mcp) fn refusal(error: &ToolError) -> Result<Reply, RpcError> {
     }
 }
 
-/// What is answered to a request that was taken back. Most clients never see it.
+/// The answer to a request that was taken back. Most clients never see it.
 pub(in crate::mcp) fn taken_back() -> Result<Reply, RpcError> {
     let message = "the client took the request back";
     refusal(&ToolError::new(ErrorCode::Cancelled, message))
@@ -60,7 +62,7 @@ fn written(outcome: &McpOutcome<'_>) -> Result<Reply, RpcError> {
     Ok(Reply::complete(body))
 }
 
-/// Tells the model that a call waits for a person, and what happens next.
+/// Informs the model that a call waits for a person, and what happens next.
 pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Reply {
     let mut text = format!(
         "The call {} has not run yet: it waits for a person to approve it.\n",
@@ -77,7 +79,7 @@ pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Re
         ));
     }
     text.push_str(
-        "Tell the person what is waited for. Calling the same tool again with the same arguments picks up this very call and returns its result once it is decided; nobody is asked twice.",
+        "Tell the person what is waited for. Calling the same tool again with the same arguments joins this call and returns its result once it is decided; no one is asked twice.",
     );
     let approvals: Vec<Value> = questions
         .iter()
@@ -91,10 +93,10 @@ pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Re
     )
 }
 
-/// Tells the model that its call runs where its outcome cannot be had.
+/// Informs the model that its call runs where its outcome is not available.
 pub(super) fn elsewhere(call: &str) -> Reply {
     let text = format!(
-        "The answer was taken, and the call {call} goes on in another process of the same home, which has its result: `toolcrib calls show {call}` tells what came of it."
+        "The answer was taken, and the call {call} goes on in another process of the same home, which has its result: `toolcrib calls show {call}` shows it."
     );
     told(&text, json!({"callId": call, "status": "elsewhere"}))
 }

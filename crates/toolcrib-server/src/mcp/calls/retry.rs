@@ -13,9 +13,9 @@ use toolcrib_mcp::protocol::{Era, Input, InputRequest};
 use toolcrib_mcp::rpc::{RpcError, code};
 use toolcrib_mcp::server::Reply;
 
-use super::asking::Question;
+use super::client_approver::Question;
 use super::follow;
-use super::form;
+use super::form::{self, Said};
 use super::pending::Detached;
 use super::seal::{BadState, Sealed, State};
 use crate::mcp::CribHost;
@@ -28,9 +28,11 @@ const EXPIRES: i64 = 300;
 pub(super) struct Answered {
     /// The call that it was asked about, if it was.
     pub(super) call: Option<String>,
-    /// The questions that are decided, by its answers or by somebody else's.
+    /// The questions that are decided, by its answers or by someone else's.
     pub(super) ids: Vec<String>,
-    /// What is wrong with the answers to others, by question.
+    /// The questions that it dismissed.
+    pub(super) dismissed: Vec<String>,
+    /// Problems of the answers to others, by question.
     pub(super) problems: HashMap<String, String>,
     /// A call that another process has, which now goes on there.
     pub(super) elsewhere: Option<String>,
@@ -137,7 +139,11 @@ pub(super) async fn answer(
         };
         let queued = show(host, &question.id).await?;
         let response = match form::answer(result, &queued.request) {
-            Ok(response) => response,
+            Ok(Said::Answer(response)) => response,
+            Ok(Said::Nothing) => {
+                answered.dismissed.push(question.id.clone());
+                continue;
+            }
             Err(why) => {
                 answered.problems.insert(question.id.clone(), why);
                 continue;
@@ -157,7 +163,7 @@ pub(super) async fn answer(
             Err(AnswerError::Decided { by, .. }) if by == form::BY => {
                 return Err(used());
             }
-            // Somebody else was faster: what came of it is the answer, also if the call has not heard of it yet.
+            // Someone else was faster: what came of it is the answer, also if the call has not heard of it yet.
             Err(AnswerError::Decided { .. }) => {
                 answered.is_spent = true;
                 answered.ids.push(question.id.clone());

@@ -49,18 +49,16 @@ pub(super) struct Sealed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadState {
     /// It is not one that was made here.
-    #[error(
-        "`requestState` is not one that this server made; call again without it to be asked anew"
-    )]
+    #[error("`requestState` was not made by this server; call again without it to be asked again")]
     Forged,
     /// Its time is over.
     #[error(
-        "`requestState` has expired; the question has lapsed. Call again without it to be asked anew"
+        "`requestState` has expired; the question has lapsed. Call again without it to be asked again"
     )]
     Expired,
     /// It belongs to something else.
     #[error(
-        "`requestState` belongs to another request: it is bound to who asked, to the tool and to its arguments. Call again without it to be asked anew"
+        "`requestState` belongs to another request: it is bound to who asked, to the tool and to its arguments. Call again without it to be asked again"
     )]
     OfAnother,
 }

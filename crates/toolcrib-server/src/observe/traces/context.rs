@@ -11,7 +11,7 @@ pub(in crate::observe) struct SpanContext {
     pub(super) trace: [u8; 16],
     pub(super) span: [u8; 8],
     pub(super) parent: Option<[u8; 8]>,
-    /// Whether the span is sent; whoever began the trace decides.
+    /// Whether the span is sent; the origin of the trace decides.
     pub(in crate::observe) sampled: bool,
 }
 
@@ -40,7 +40,38 @@ impl SpanContext {
         }
     }
 
-    /// The span of a call that nobody's request is known for: a trace of its own.
+    /// The span of another program, by its `traceparent`.
+    pub(in crate::observe) fn of_another(traceparent: &str) -> Option<Self> {
+        let (trace, span, sampled) = read(traceparent)?;
+        Some(SpanContext {
+            trace,
+            span,
+            parent: None,
+            sampled,
+        })
+    }
+
+    /// This span, moved below another one.
+    pub(in crate::observe) fn below(self, other: &SpanContext) -> Self {
+        SpanContext {
+            trace: other.trace,
+            span: self.span,
+            parent: Some(other.span),
+            sampled: other.sampled,
+        }
+    }
+
+    /// Whether both are of one trace.
+    pub(in crate::observe) fn is_of_the_trace_of(&self, other: &SpanContext) -> bool {
+        self.trace == other.trace
+    }
+
+    /// Whether nothing is known of what it is part of.
+    pub(in crate::observe) fn is_first(&self) -> bool {
+        self.parent.is_none()
+    }
+
+    /// The span of a call that no one's request is known for: its own trace.
     pub(super) fn alone(call: &CallId) -> Self {
         let digest = Sha256::digest(call.to_string());
         let mut trace = [0; 16];
@@ -95,7 +126,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// Reads `version-trace-span-flags`. A later version may have more behind it; anything else that is not as it should be is no context.
+/// Reads `version-trace-span-flags`. A later version may have more behind it; anything else that is malformed is not a context.
 fn read(text: &str) -> Option<([u8; 16], [u8; 8], bool)> {
     let (head, rest) = text.split_at_checked(55)?;
     let mut parts = head.split('-');

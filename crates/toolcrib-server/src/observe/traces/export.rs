@@ -25,7 +25,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// How much of an answer is read.
 const MAX_ANSWER: u64 = 64 * 1024;
 
-/// Until when somebody waits for everything to be sent, if somebody does.
+/// Until when someone waits for everything to be sent, if someone does.
 #[derive(Default)]
 pub(super) struct Hurry(Mutex<Option<Instant>>, Condvar);
 
@@ -39,7 +39,7 @@ impl Hurry {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pauses, or not for long if somebody waits.
+    /// Pauses, or not for long if someone waits.
     fn pause(&self, pause: Duration) {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = self
@@ -65,7 +65,7 @@ pub(super) struct Exporter {
 }
 
 impl Exporter {
-    /// Sends what comes until nobody can send any more.
+    /// Sends what comes until no one can send any more.
     pub(super) fn run(self, queue: &Receiver<Message>) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
@@ -89,7 +89,7 @@ impl Exporter {
                 if spans.len() + calls.len() >= BATCH || waiting.is_some() {
                     break;
                 }
-                // What is left of the second, unless somebody waits.
+                // The rest of the second, unless a caller waits.
                 let left = linger.saturating_duration_since(Instant::now());
                 next = queue.recv_timeout(left).ok();
             }
@@ -159,7 +159,7 @@ impl Exporter {
         }
     }
 
-    /// Ends when whoever waits for everything to be sent waits no longer.
+    /// Ends when the caller that waits for everything to be sent gives up.
     async fn out_of_time(&self) {
         let is_late = || self.hurry.deadline().is_some_and(|at| at <= Instant::now());
         while !is_late() {

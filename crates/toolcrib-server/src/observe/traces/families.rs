@@ -85,7 +85,7 @@ impl Families {
 pub(super) enum Which {
     /// Those of which enough is known.
     Known,
-    /// All, in traces of their own if need be.
+    /// All, in separate traces if need be.
     All,
 }
 

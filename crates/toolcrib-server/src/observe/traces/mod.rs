@@ -202,7 +202,7 @@ impl Tracer {
 }
 
 impl Drop for Tracer {
-    /// Gives up what is left: whoever wants it sent flushes.
+    /// Drops the rest: a caller that wants it sent flushes.
     fn drop(&mut self) {
         self.hurry.until(Some(Instant::now()));
     }

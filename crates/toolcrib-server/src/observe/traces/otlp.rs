@@ -93,7 +93,7 @@ pub(super) fn call(context: &SpanContext, span: &CallSpan) -> Value {
     let mut value = base(context, &name, INTERNAL, began, ended.max(began), status);
     value["attributes"] = attributes.into();
     if let Some(approved) = span.approval {
-        // The record says how long the call waited, which ends when somebody has decided.
+        // The record says how long the call waited, which ends when someone has decided.
         let decided = began + (span.queue_ms * 1e6) as i128;
         value["events"] = json!([{
             "timeUnixNano": decided.min(ended.max(began)).to_string(),

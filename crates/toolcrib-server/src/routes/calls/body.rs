@@ -6,18 +6,18 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value};
 use toolcrib::{CallId, CallRequest, ErrorCode, ToolError};
 
-use crate::api::{Asked, Refusal};
+use crate::api::{ApiRequest, Refusal};
 use crate::observe::CallNote;
 
 /// The longest text for a session.
 const MAX_SESSION: usize = 128;
 
-/// A call as somebody wants it.
+/// A call as someone wants it.
 #[derive(Debug)]
 pub(crate) struct Wanted {
     /// The call itself.
     pub(crate) request: CallRequest,
-    /// Who is asked about it.
+    /// Its approver.
     pub(crate) approvals: Approvals,
     /// Whether it ends with its connection.
     pub(crate) cancel_on_disconnect: bool,
@@ -25,7 +25,7 @@ pub(crate) struct Wanted {
     pub(crate) note: CallNote,
 }
 
-/// Who is asked about a call that needs approval.
+/// The approver of a call that needs approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approvals {
     /// People, by the queue of questions; the call waits for them.
@@ -37,7 +37,7 @@ pub(crate) enum Approvals {
 }
 
 /// Reads what a request wants. `tool` is the one that the path names; without it the body does.
-pub(super) fn read(asked: &Asked, tool: Option<String>) -> Result<Wanted, Refusal> {
+pub(super) fn read(asked: &ApiRequest, tool: Option<String>) -> Result<Wanted, Refusal> {
     let fields = match asked.body.is_empty() {
         // S4's `{args}` of a tool without arguments.
         true => Map::new(),
@@ -73,7 +73,13 @@ pub(super) fn read(asked: &Asked, tool: Option<String>) -> Result<Wanted, Refusa
                 };
                 request.args = args;
             }
-            "callId" => {
+            "callId" | "id" if key == "callId" || !by_path => {
+                if request.call_id.is_some() {
+                    return Err(wrong(
+                        &key,
+                        "the call's id is given once, as `id` or `callId`",
+                    ));
+                }
                 let Value::String(id) = value else {
                     return Err(wrong(&key, "a call id is a string"));
                 };
@@ -169,7 +175,9 @@ fn unknown(key: &str, by_path: bool) -> Refusal {
     let shown: String = key.chars().take(64).collect();
     let known = match by_path {
         true => "`args`",
-        false => "`tool` (or `name`), `args` (or `arguments`, `parameters`)",
+        false => {
+            "`tool` (or `name`), `args` (or `arguments`, `parameters`), `id` (the same as `callId`)"
+        }
     };
     Refusal::usage(format!(
         "unknown field `{shown}` in a call; it has {known}, `callId`, `timeoutMs`, `approvals`, `approvalWaitMs`, `cancelOnDisconnect` and `session`"
@@ -212,6 +220,9 @@ impl JsonSchema for CallBody {
             });
             properties.insert(name.to_owned(), tool);
         }
+        if let Some(id) = properties.get("callId").cloned() {
+            properties.insert("id".to_owned(), id);
+        }
         for name in ["args", "arguments", "parameters"] {
             properties.insert(name.to_owned(), args_property());
         }
@@ -223,12 +234,14 @@ impl JsonSchema for CallBody {
             });
             pairs.collect::<Vec<_>>()
         };
+        let mut twice = once(&["args", "arguments", "parameters"]);
+        twice.extend(once(&["id", "callId"]));
         json_schema!({
             "type": "object",
             "properties": properties,
             "additionalProperties": false,
             "oneOf": [{"required": ["tool"]}, {"required": ["name"]}],
-            "not": {"anyOf": once(&["args", "arguments", "parameters"])},
+            "not": {"anyOf": twice},
         })
     }
 }
@@ -253,7 +266,7 @@ fn common_properties() -> Map<String, Value> {
         "approvals": {
             "enum": ["wait", "given", "yes"],
             "default": "wait",
-            "description": "who is asked if the call needs approval: people, for whom it waits; nobody, so that only what was approved before runs; or nobody, because the operator, who calls, agrees",
+            "description": "who is asked if the call needs approval: people, for whom it waits; no one, so that only calls approved before run; or no one, because the operator, who calls, agrees",
         },
         "approvalWaitMs": {
             "type": "integer",

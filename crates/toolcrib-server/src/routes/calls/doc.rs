@@ -11,8 +11,10 @@ use crate::api::{AnswerDoc, ParamDoc, Route, param};
 /// What all routes that make calls say.
 pub(crate) const MAKING: &str = "\
 Answers 200 when the tool ran, also if it failed (`ok: false`); a call that is refused before it runs has the status of its code, with \
-the same body. A call that needs a person's approval waits until it is answered or expires.\n\n\
-With `Prefer: respond-async` the answer is 202 as soon as the call has begun and is on disk; `GET /api/calls/{id}` tells how it stands. \
+the same body. A call that needs a person's approval waits until it is answered or expires; after 45 s (the setting `approvals.respondAfterMs`, or \
+`Prefer: wait=SECONDS`) it is answered with 202, with the id of the call and of the question, and goes on. A call with \
+`cancelOnDisconnect` keeps its connection instead.\n\n\
+With `Prefer: respond-async` the answer is 202 as soon as the call has begun and is on disk; `GET /api/calls/{id}` reports its status. \
 Such a call has no connection to end with: `cancelOnDisconnect` is refused. With `Accept: \
 text/event-stream`, which comes before `Prefer`, the answer is a stream of the call's events (`started`, `output`, `step`, `progress`, `approval`, `finished`, and \
 `gap` where a slow reader lost some) that ends with an event `outcome`; a call that is refused at once is answered as without it, one \
@@ -32,7 +34,7 @@ pub(crate) fn making(route: Route) -> Route {
         ),
         (
             403,
-            "A rule or a person refuses the call, nobody could be asked, or it is for the operator.",
+            "A rule or a person refuses the call, no one could be asked, or only the operator may make it.",
         ),
         (404, "There is no such tool."),
         (
@@ -52,7 +54,7 @@ pub(crate) fn making(route: Route) -> Route {
         .param(shape())
         .param(param::header(
             "Prefer",
-            "`respond-async` answers as soon as the call has begun.",
+            "`respond-async` answers as soon as the call has begun; `wait=SECONDS` says how long to wait for a person.",
         ))
         .param(param::header(
             "Accept",
@@ -71,7 +73,7 @@ pub(crate) fn making(route: Route) -> Route {
             "The events of the call, and its outcome as the last of them.",
             "text/event-stream",
         )
-        .answers::<AcceptedDoc>(202, "The call has begun (`Prefer: respond-async`).");
+        .answers::<AcceptedDoc>(202, "The call has begun (`Prefer: respond-async`), or waits for a person (`status` is `waiting`).");
     for (status, about) in refusals {
         route
             .doc
@@ -234,13 +236,29 @@ impl JsonSchema for AcceptedDoc {
                     "enum": ["running", "waiting", "done", "lost"],
                     "description": "`waiting` for a person; `lost` if a call with this id was begun before and its process died",
                 },
+                "tool": {"type": "string"},
+                "caller": {"type": "string"},
+                "startTime": {"type": "string", "format": "date-time"},
+                "approval": {
+                    "type": "object",
+                    "description": "The question that the call waits for, if it waits",
+                    "properties": {"id": {"type": "string"}, "status": {"const": "pending"}},
+                    "required": ["id", "status"],
+                },
+                "follow": {
+                    "type": "object",
+                    "description": "Where to ask for the outcome, and where the operator answers the question, if it waits",
+                    "properties": {"outcome": {"type": "string"}, "answer": {"type": "string"}},
+                    "required": ["outcome", "answer"],
+                },
+                "message": {"type": "string"},
             },
             "required": ["callId", "status"],
         })
     }
 }
 
-/// How a call stands.
+/// The status of a call.
 pub(crate) struct CallDoc;
 
 impl JsonSchema for CallDoc {
@@ -256,7 +274,7 @@ impl JsonSchema for CallDoc {
                 "callId": {"type": "string"},
                 "status": {
                     "enum": ["running", "waiting", "done", "lost"],
-                    "description": "`waiting` for a person; `lost` when its process died and nobody knows how it ended",
+                    "description": "`waiting` for a person; `lost` when its process died and its result is unknown",
                 },
                 "tool": {"type": "string"},
                 "caller": {"type": "string"},
@@ -284,7 +302,7 @@ impl JsonSchema for CallDoc {
                 },
                 "fromRecord": {
                     "type": "boolean",
-                    "description": "whether the outcome was not kept, and is told by the record: without the value, and without the details of an error",
+                    "description": "whether the outcome was not kept and comes from the record: without the value, and without the details of an error",
                 },
             },
             "required": ["callId", "status", "caller"],

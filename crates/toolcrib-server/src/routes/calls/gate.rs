@@ -1,16 +1,16 @@
 //! [`Gate`]: places for calls, shared out fairly among clients, so that a flood of one cannot keep others out.
 //!
 //! A call over HTTP takes a place before it begins and gives it back when it is over. One client alone has at most three quarters of the
-//! places, so that there is room for somebody else at once, and at most half of them while others wait; those who wait are served in
-//! turn, client by client. How many of one client may wait is bounded; more are told to come back. Calls inside a call take no place:
+//! places, so that there is room for someone else at once, and at most half of them while others wait; those who wait are served in
+//! turn, client by client. The number of waiting calls of one client is bounded; further ones must come back. Calls inside a call take no place:
 //! the one around them has it.
 //!
-//! A call that waits for a person [lends](Place::lend) its place to others meanwhile and has it back at once when there is an answer,
+//! A call that waits for a person [lends](CallSlot::lend) its place to others meanwhile and has it back at once when there is an answer,
 //! even if that makes one too many for a while: a call that waited for a place with an approval in its hand could wait for calls that
 //! wait for it. How many of one client may wait so is bounded, and how many in all: equal questions are one question, so the bound on
 //! questions is none on calls, and each of them holds memory and open files.
 //!
-//! Invariants: nobody waits who could have a place; whoever stops waiting takes nothing with them, also if a place was on its way.
+//! Invariants: no call waits that could have a place; a call that stops waiting takes nothing with it, even if a place was on its way.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use toolcrib::Crib;
 
 use crate::auth::Principal;
 
-/// The lane of whoever runs the server.
+/// The lane of the operator.
 const OPERATOR: usize = 0;
 
 /// Places for calls. Cloning is cheap and shares them.
@@ -43,7 +43,7 @@ struct State {
     lanes: Vec<Lane>,
     /// The lanes of clients; the operator's is the first.
     by_name: HashMap<String, usize>,
-    /// The lanes in which somebody waits, whose turn it is first.
+    /// The lanes in which someone waits, whose turn it is first.
     turns: VecDeque<usize>,
     next: u64,
 }
@@ -55,7 +55,7 @@ struct Lane {
     /// How many wait for a person.
     asking: usize,
     /// In the order they came.
-    waiting: BTreeMap<u64, oneshot::Sender<Place>>,
+    waiting: BTreeMap<u64, oneshot::Sender<CallSlot>>,
 }
 
 /// How full a gate is.
@@ -84,7 +84,7 @@ pub(crate) enum TooManyAsk {
 }
 
 /// The right to make a call; given back when dropped.
-pub(crate) struct Place {
+pub(crate) struct CallSlot {
     gate: Arc<Shared>,
     lane: usize,
     /// How many questions of the call wait for a person; only changed with the gate locked.
@@ -92,7 +92,7 @@ pub(crate) struct Place {
 }
 
 /// A place that others may use, until this is dropped.
-pub(crate) struct Lent<'a>(&'a Place);
+pub(crate) struct Lent<'a>(&'a CallSlot);
 
 impl Gate {
     /// A gate with this many places, before which this many calls of each client may wait.
@@ -124,14 +124,14 @@ impl Gate {
     }
 
     /// Takes a place, or waits for one. Dropping the future gives up the wait, and nothing else.
-    pub(crate) async fn enter(&self, who: &Principal) -> Result<Place, TooMany> {
+    pub(crate) async fn enter(&self, who: &Principal) -> Result<CallSlot, TooMany> {
         let mut waiting = match self.0.enter(who)? {
             Entered::At(place) => return Ok(place),
             Entered::Waiting(waiting) => waiting,
         };
         match (&mut waiting.receiver).await {
             Ok(place) => Ok(place),
-            // The sender goes only by being used: the gate lives as long as whoever waits.
+            // The sender goes only by being used: the gate lives as long as any waiting call.
             Err(_) => std::future::pending().await,
         }
     }
@@ -161,16 +161,16 @@ fn open_files() -> usize {
 }
 
 enum Entered {
-    At(Place),
+    At(CallSlot),
     Waiting(Waiting),
 }
 
-/// Somebody who waits.
+/// Someone who waits.
 struct Waiting {
     gate: Arc<Shared>,
     lane: usize,
     number: u64,
-    receiver: oneshot::Receiver<Place>,
+    receiver: oneshot::Receiver<CallSlot>,
 }
 
 impl Shared {
@@ -213,17 +213,17 @@ impl Shared {
         state.taken < self.places && state.lanes[lane].taken < share.max(1)
     }
 
-    fn take(self: &Arc<Self>, state: &mut State, lane: usize) -> Place {
+    fn take(self: &Arc<Self>, state: &mut State, lane: usize) -> CallSlot {
         state.taken += 1;
         state.lanes[lane].taken += 1;
-        Place {
+        CallSlot {
             gate: Arc::clone(self),
             lane,
             lent: Mutex::new(0),
         }
     }
 
-    /// Serves whoever waits and may enter, in turn.
+    /// Serves the waiting calls that may enter, in turn.
     fn serve(self: &Arc<Self>, state: &mut State) {
         while let Some(turn) =
             (0..state.turns.len()).find(|turn| self.may_enter(state, state.turns[*turn]))
@@ -281,13 +281,13 @@ impl Drop for Waiting {
         state.waiting -= 1;
         if state.lanes[lane].waiting.is_empty() {
             state.turns.retain(|turn| *turn != lane);
-            // With nobody of this lane waiting others may have more.
+            // With no one of this lane waiting others may have more.
             self.gate.serve(&mut state);
         }
     }
 }
 
-impl Place {
+impl CallSlot {
     /// Lets others have the place while the call waits for a person, if not too many wait so already.
     pub(crate) fn lend(&self) -> Result<Lent<'_>, TooManyAsk> {
         let mut state = self.gate.lock();
@@ -296,7 +296,7 @@ impl Place {
         if own >= self.gate.max_asking.0 {
             return Err(TooManyAsk::Own(own));
         }
-        // Whoever runs the server is not kept from asking by all the others.
+        // The others cannot keep the operator from asking.
         if self.lane != OPERATOR && all >= self.gate.max_asking.1 {
             return Err(TooManyAsk::All(all));
         }
@@ -321,7 +321,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for CallSlot {
     fn drop(&mut self) {
         // A place that is lent is in the gate's hands already.
         if *self.lent.get_mut().unwrap_or_else(PoisonError::into_inner) == 0 {
@@ -333,7 +333,7 @@ impl Drop for Place {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        let Place { gate, lane, .. } = self.0;
+        let CallSlot { gate, lane, .. } = self.0;
         let mut state = gate.lock();
         let mut lent = self.0.lent();
         state.asking -= 1;
@@ -357,7 +357,7 @@ mod tests {
 
     use super::*;
 
-    type Entering = Pin<Box<dyn Future<Output = Result<Place, TooMany>>>>;
+    type Entering = Pin<Box<dyn Future<Output = Result<CallSlot, TooMany>>>>;
 
     fn client(number: usize) -> Principal {
         match number {
@@ -366,13 +366,13 @@ mod tests {
         }
     }
 
-    /// Somebody at the gate, asked once whether they are in.
+    /// Someone at the gate, asked once whether they are in.
     fn entering(gate: &Gate, who: usize) -> Entering {
         let gate = gate.clone();
         Box::pin(async move { gate.enter(&client(who)).await })
     }
 
-    fn poll(entering: &mut Entering) -> Option<Result<Place, TooMany>> {
+    fn poll(entering: &mut Entering) -> Option<Result<CallSlot, TooMany>> {
         match entering
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()))
@@ -382,7 +382,7 @@ mod tests {
         }
     }
 
-    fn enter_now(gate: &Gate, who: usize) -> Place {
+    fn enter_now(gate: &Gate, who: usize) -> CallSlot {
         poll(&mut entering(gate, who)).unwrap().ok().unwrap()
     }
 
@@ -395,7 +395,7 @@ mod tests {
     #[test]
     fn a_flood_of_one_client_leaves_places_for_others() {
         let gate = Gate::new(8, 100);
-        let flood: Vec<Place> = (0..6).map(|_| enter_now(&gate, 1)).collect();
+        let flood: Vec<CallSlot> = (0..6).map(|_| enter_now(&gate, 1)).collect();
         let waiting: Vec<Entering> = (0..50).map(|_| wait(&gate, 1)).collect();
         let others = [enter_now(&gate, 2), enter_now(&gate, 0)];
         assert_eq!(
@@ -418,7 +418,7 @@ mod tests {
     #[test]
     fn whoever_comes_late_waits_for_one_turn_and_not_for_the_flood() {
         let gate = Gate::new(4, 100);
-        let mut flood: VecDeque<Place> = (0..3).map(|_| enter_now(&gate, 1)).collect();
+        let mut flood: VecDeque<CallSlot> = (0..3).map(|_| enter_now(&gate, 1)).collect();
         let _last = enter_now(&gate, 2);
         let _waiting: Vec<Entering> = (0..50).map(|_| wait(&gate, 1)).collect();
         let mut late = wait(&gate, 3);
@@ -429,7 +429,7 @@ mod tests {
     #[test]
     fn one_client_has_half_of_the_places_while_others_wait() {
         let gate = Gate::new(4, 100);
-        let mut first: Vec<Place> = (0..3).map(|_| enter_now(&gate, 1)).collect();
+        let mut first: Vec<CallSlot> = (0..3).map(|_| enter_now(&gate, 1)).collect();
         let second = enter_now(&gate, 2);
         let mut more_of_first = wait(&gate, 1);
         let mut more_of_second = wait(&gate, 2);
@@ -496,7 +496,7 @@ mod tests {
     fn one_client_has_a_bounded_number_of_calls_that_wait_for_a_person() {
         let gate = Gate::new(8, 10);
         let (own, all) = gate.0.max_asking;
-        let places = |who: usize| -> Vec<Place> {
+        let places = |who: usize| -> Vec<CallSlot> {
             let place = |_| {
                 let place = enter_now(&gate, who);
                 std::mem::forget(place.lend().unwrap());
@@ -553,7 +553,7 @@ mod tests {
     #[derive(Default)]
     struct Model {
         taken: [usize; 4],
-        /// Who waits, in the order they came.
+        /// The waiting calls, in order of arrival.
         waiting: Vec<(usize, u64)>,
         turns: VecDeque<usize>,
         granted: Vec<u64>,
@@ -591,7 +591,7 @@ mod tests {
         fn places_go_where_a_plain_model_says(steps in steps(), places in 1..9_usize) {
             let gate = Gate::new(places, 16);
             let mut model = Model::default();
-            let mut inside: Vec<(usize, Place)> = Vec::new();
+            let mut inside: Vec<(usize, CallSlot)> = Vec::new();
             let mut outside: Vec<(usize, u64, Entering)> = Vec::new();
             let mut number = 0;
             for step in steps {

@@ -27,7 +27,7 @@ impl Leave for Option<CancellationToken> {
     }
 }
 
-/// The future of a call that moves to a task of its own when it is dropped before it ends.
+/// The future of a call that moves to its own task when it is dropped before it ends.
 pub(crate) struct GoesOn<L: Leave> {
     call: Option<BoxFuture<'static, Outcome>>,
     /// What happens if the client goes.

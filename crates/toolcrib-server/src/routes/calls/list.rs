@@ -1,8 +1,8 @@
 //! Which calls there are and were: `GET /api/calls`.
 //!
 //! Those that run come first, oldest first; then those that are over, newest first, by the call log. A page goes on where the one before
-//! ended: behind a call that runs, or at a place in the log. A call that ends while somebody turns pages neither comes twice nor gets
-//! lost: whoever was told of it as running is not told of its record.
+//! ended: behind a call that runs, or at a place in the log. A call that ends while someone turns pages neither comes twice nor gets
+//! lost: a client that saw it as running does not see its record.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use toolcrib::{Caller, ErrorCode};
 
 use super::state::{may_see, own, record};
 use crate::api::page::{self, Paging, page_token};
-use crate::api::{Answer, Api, Asked, Refusal, json_response};
+use crate::api::{Answer, Api, ApiRequest, Refusal, json_response};
 use crate::auth::Principal;
 
 /// The name of the list in its tokens.
@@ -47,34 +47,34 @@ enum Status {
 struct At {
     /// Behind these of the calls that run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    told: Option<Told>,
-    /// At this place in the log, if all that run were told.
+    told: Option<RunningCursor>,
+    /// At this place in the log, if all running calls were listed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     log: Option<String>,
 }
 
-/// The calls that were told of as running: those that had come by the time of this one, and were not over when the first page was made.
+/// The calls that were listed as running: those that had come by the time of this one, and were not over when the first page was made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Told {
+struct RunningCursor {
     asked: Timestamp,
     since: Timestamp,
     id: String,
 }
 
-impl Told {
+impl RunningCursor {
     fn has(&self, since: Timestamp, id: &str) -> bool {
         (since, id) <= (self.since, self.id.as_str())
     }
 
-    /// Whether a call that is over was told of when it ran.
+    /// Whether a call that is over was listed when it ran.
     fn has_record(&self, record: &CallRecord) -> bool {
         record.end_time >= self.asked && self.has(record.start_time, record.call_id.as_str())
     }
 }
 
 impl Wanted {
-    fn of(asked: &Asked) -> Result<Self, Refusal> {
+    fn of(asked: &ApiRequest) -> Result<Self, Refusal> {
         let query = &asked.query;
         let caller = query.text("caller").map(str::parse).transpose();
         let since = query.text("since").map(str::parse).transpose();
@@ -149,7 +149,7 @@ impl Wanted {
 }
 
 /// `GET /api/calls`
-pub(super) async fn list(api: Api, asked: Asked) -> Answer {
+pub(super) async fn list(api: Api, asked: ApiRequest) -> Answer {
     let paging = Paging::of(&asked.query)?;
     let wanted = Wanted::of(&asked)?;
     let At { mut told, log } = paging.after(LIST)?.unwrap_or_default();
@@ -158,19 +158,19 @@ pub(super) async fn list(api: Api, asked: Asked) -> Answer {
     let mut calls: Vec<Value> = Vec::new();
     let mut next = None;
     let mut unreadable = 0;
-    // Once the log is begun those that run are told; who has come since is newer than the list.
+    // Once the log is begun the running calls were listed; later calls are newer than the list.
     if position.is_none() {
         let mut running = wanted.running(&api);
         // After the look: what ends from here on was seen.
         let asked = told.as_ref().map_or_else(Timestamp::now, |told| told.asked);
         running.retain(|call| {
-            let is_told = |told: &Told| told.has(call.since, call.call_id.as_str());
+            let is_told = |told: &RunningCursor| told.has(call.since, call.call_id.as_str());
             !told.as_ref().is_some_and(is_told)
         });
         let is_cut = running.len() > paging.size;
         running.truncate(paging.size);
         if let Some(last) = running.last() {
-            told = Some(Told {
+            told = Some(RunningCursor {
                 asked,
                 since: last.since,
                 id: last.call_id.to_string(),

@@ -3,24 +3,26 @@
 //! A call that has begun goes on when its client goes, unless the client asked otherwise; one that still waits for a place is given up
 //! with its client. It is answered only after its record is written: what was answered survives the death of the server.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
 use futures_util::stream;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use toolcrib::wire::{ResultShape, TaggedOutcome, render};
 use toolcrib::{CallId, Caller, ErrorCode, EventKind, EventReader, Outcome, ToolError};
 
-use super::asker::approver;
-use super::body::{self, Wanted};
-use super::gate::Place;
+use super::body::{self, Approvals, Wanted};
+use super::gate::CallSlot;
 use super::goes_on::GoesOn;
+use super::lending::approver;
 use super::state::look;
-use crate::api::{Answer, Api, Asked, Body, Query, Refusal, json_response};
+use super::waits;
+use crate::api::{Answer, Api, ApiRequest, Body, Query, Refusal, json_response};
 use crate::auth::Principal;
 use crate::routes::events::call_as_it_comes;
 use crate::routes::events::sse::{self, CallFrames, Next, Position};
@@ -39,7 +41,7 @@ const BEGUN_WITHIN: Duration = Duration::from_secs(1);
 /// How often it is looked whether a call in the background is on disk, at least.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is said of a call whose task is gone.
+/// The message for a call whose task is gone.
 const BUG: &str = "a bug in the server; it is in its log";
 
 /// How a call is answered.
@@ -82,7 +84,7 @@ fn prefers_async(headers: &HeaderMap) -> bool {
 }
 
 /// The comma-separated words of a header, which may stand there several times.
-fn words<'a>(
+pub(super) fn words<'a>(
     headers: &'a HeaderMap,
     name: &header::HeaderName,
 ) -> impl Iterator<Item = &'a str> + use<'a> {
@@ -105,18 +107,21 @@ pub(crate) fn shape(query: &Query) -> Result<ResultShape, Refusal> {
 }
 
 /// Makes the call that a request wants. `tool` is the one that the path names.
-pub(crate) async fn make(api: Api, asked: Asked, tool: Option<String>) -> Answer {
+pub(crate) async fn make(api: Api, asked: ApiRequest, tool: Option<String>) -> Answer {
     let shape = shape(&asked.query)?;
     let (asked, wanted) = read_aside(asked, move |asked| body::read(asked, tool)).await?;
     match Way::of(&asked.headers) {
-        Way::Whole => whole(&api, &asked.principal, wanted, shape).await,
+        Way::Whole => {
+            let preferred = waits::preferred(&asked.headers);
+            whole(&api, &asked.principal, wanted, shape, preferred).await
+        }
         Way::Background => in_background(&api, &asked.principal, wanted, shape).await,
         Way::Stream => streamed(&api, &asked.principal, wanted, shape).await,
     }
 }
 
 /// Waits for a place, for a while; what it takes of the call's own time is gone.
-async fn enter(api: &Api, who: &Principal, wanted: &mut Wanted) -> Result<Arc<Place>, Refusal> {
+async fn enter(api: &Api, who: &Principal, wanted: &mut Wanted) -> Result<Arc<CallSlot>, Refusal> {
     let gate = &api.0.gate;
     let stopping = || Refusal::new(ErrorCode::Unavailable, "the server stops; call again later");
     if api.stopping().is_cancelled() {
@@ -155,8 +160,39 @@ pub(crate) fn too_many(message: &str) -> Refusal {
     Refusal::from(error).with_header(header::RETRY_AFTER, HeaderValue::from_static("1"))
 }
 
-async fn whole(api: &Api, who: &Principal, wanted: Wanted, shape: ResultShape) -> Answer {
-    Ok(response(&one(api, who, wanted).await?, shape))
+/// Answers with the outcome; where the call waits for a person for longer than the client wants, with where to ask for it. A call that
+/// is to end with its connection keeps it.
+async fn whole(
+    api: &Api,
+    who: &Principal,
+    wanted: Wanted,
+    shape: ResultShape,
+    preferred: Option<Duration>,
+) -> Answer {
+    let goes_on = !wanted.cancel_on_disconnect && wanted.approvals == Approvals::Wait;
+    let after = preferred.unwrap_or_else(|| api.crib().config().respond_after());
+    let (mut call, id) = begin(api, who, wanted).await?;
+    let waits = async {
+        match (goes_on, id.await) {
+            (true, Ok(id)) => waits::waits(api, &id, after).await,
+            _ => std::future::pending().await,
+        }
+    };
+    let waits = std::pin::pin!(waits);
+    let waiting = tokio::select! {
+        biased;
+        outcome = &mut call => return Ok(response(&outcome, shape)),
+        waiting = waits => waiting,
+    };
+    let (api, id) = (api.clone(), waiting.call_id.clone());
+    api.0.waits.goes_on(waiting.clone());
+    if let Some(call) = call.take() {
+        tokio::spawn(async move {
+            let outcome = call.await;
+            api.0.waits.ended(&id, outcome);
+        });
+    }
+    waits::waiting(&waiting, preferred)
 }
 
 /// Makes one call of several that a request wants; what keeps it from being made is its error.
@@ -168,15 +204,33 @@ pub(crate) async fn make_one(
     one(api, who, wanted).await.map_err(Refusal::into_error)
 }
 
-async fn one(api: &Api, who: &Principal, mut wanted: Wanted) -> Result<Outcome, Refusal> {
+async fn one(api: &Api, who: &Principal, wanted: Wanted) -> Result<Outcome, Refusal> {
+    let (call, _) = begin(api, who, wanted).await?;
+    Ok(call.await)
+}
+
+/// A call that is polled where its request is.
+type Polled = GoesOn<Option<CancellationToken>>;
+
+/// Begins a call, whose id comes when it has one.
+async fn begin(
+    api: &Api,
+    who: &Principal,
+    mut wanted: Wanted,
+) -> Result<(Polled, oneshot::Receiver<CallId>), Refusal> {
     let place = enter(api, who, &mut wanted).await?;
     let approver = approver(api, wanted.approvals, &place);
     let registry = api.crib().registry().clone();
     let note = wanted.note;
-    let mut request = wanted
-        .request
-        .approver(approver)
-        .observer(move |events| note.call(events.call_id()));
+    let (sender, id) = oneshot::channel();
+    let sender = Mutex::new(Some(sender));
+    let mut request = wanted.request.approver(approver).observer(move |events| {
+        note.call(events.call_id());
+        let mut sender = sender.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sender) = sender.take() {
+            let _ = sender.send(events.call_id().clone());
+        }
+    });
     let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);
     request.cancel.clone_from(&cancel);
     let call = async move {
@@ -185,7 +239,7 @@ async fn one(api: &Api, who: &Principal, mut wanted: Wanted) -> Result<Outcome, 
         registry.recorded().await;
         outcome
     };
-    Ok(GoesOn::new(call.boxed(), cancel).await)
+    Ok((GoesOn::new(call.boxed(), cancel), id))
 }
 
 /// The answer that an outcome is: 200 if the tool ran, however that went, else the status of the refusal.
@@ -212,11 +266,11 @@ pub(super) fn response(outcome: &Outcome, shape: ResultShape) -> Response<Body> 
     response
 }
 
-/// Runs a call on a task of its own, which has the place for as long as it runs.
-fn spawn(api: &Api, wanted: Wanted, place: &Arc<Place>) -> Spawned {
+/// Runs a call on its own task, which has the place for as long as it runs.
+fn spawn(api: &Api, wanted: Wanted, place: &Arc<CallSlot>) -> Spawned {
     let approver = approver(api, wanted.approvals, place);
     let registry = api.crib().registry().clone();
-    // Known from the start: whoever is told of it can ask for it.
+    // Known from the start: a client that sees it can ask for it.
     let request = wanted.request;
     let call = call_as_it_comes(&request);
     let handle = registry.execute_async(request.approver(approver));
@@ -302,7 +356,7 @@ async fn is_refused(mut events: EventReader) -> bool {
                 let code = code.as_deref().and_then(ErrorCode::from_wire);
                 return code.is_some_and(|code| code.http_status() != 200);
             }
-            // Nobody can be asked, or somebody has answered before: what comes of it comes next. A question that waits for a person
+            // No one can be asked, or someone has answered before: what comes of it comes next. A question that waits for a person
             // has an id.
             EventKind::Approval { status, id, .. } if status != "pending" || id.is_none() => {}
             _ => return false,
@@ -340,7 +394,7 @@ async fn streamed(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultS
         events,
         outcome,
     } = spawn(api, wanted, &place);
-    // From here on, whoever goes has left.
+    // From here on, a client that goes has left.
     let leaving = cancel.map(CancellationToken::drop_guard);
     let refused = tokio::time::timeout(BEGUN_WITHIN, is_refused(events.clone())).await;
     if refused.unwrap_or(false) {
@@ -359,13 +413,13 @@ async fn streamed(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultS
         _places: (place, stream_place),
     };
     let mut answer = sse::response(stream::unfold(stream, CallStream::next));
-    // Whoever loses the connection before the first event knows where to look; and what to cancel.
+    // A client that loses the connection before the first event knows where to look, and what to cancel.
     answer.headers_mut().extend(location(id.as_str()));
     Ok(answer)
 }
 
 /// Where a call is found. Ids that callers choose are visible ASCII, of which a path takes not everything as it is.
-fn location(id: &str) -> Option<(header::HeaderName, HeaderValue)> {
+pub(super) fn location(id: &str) -> Option<(header::HeaderName, HeaderValue)> {
     let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
     let value = HeaderValue::from_str(&format!("/api/calls/{encoded}")).ok()?;
     Some((header::LOCATION, value))
@@ -392,12 +446,12 @@ struct CallStream {
     is_over: bool,
     /// Cancels the call with the stream.
     _leaving: Option<tokio_util::sync::DropGuard>,
-    _places: (Arc<Place>, Place),
+    _places: (Arc<CallSlot>, CallSlot),
 }
 
 impl CallStream {
     async fn next(mut self) -> Option<(bytes::Bytes, Self)> {
-        // Not ended by the server's stopping: that ends the call, and whoever waits is told how.
+        // Not ended by the server's stopping: that ends the call, and the waiting caller learns how.
         if !self.is_over {
             match Next::of(self.frames.next(), None).await {
                 Next::Event(Some(frame)) => return Some((frame, self)),

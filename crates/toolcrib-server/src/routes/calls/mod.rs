@@ -1,28 +1,31 @@
 //! Calls: `/api/calls`, and the places they take.
 //!
-//! A plain call is polled where its request is; it moves to a task of its own only if its client goes away, so the usual call
+//! A plain call is polled where its request is; it moves to its own task only if its client goes away, so the usual call
 //! costs none. A stream of a call keeps the call's place until its outcome is taken, which bounds what clients that never read
 //! can hold.
 
-mod asker;
 mod body;
 pub(crate) mod doc;
 mod gate;
 mod goes_on;
+mod lending;
 mod list;
 mod make;
+mod plan;
 pub(crate) mod state;
+mod waits;
 
 use futures_util::FutureExt as _;
 use http::Method;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-pub(crate) use asker::lending;
 pub(crate) use body::{Approvals, InvokeBody, Wanted};
-pub(crate) use gate::{Gate, Place};
+pub(crate) use gate::{CallSlot, Gate};
 pub(crate) use goes_on::{GoesOn, Leave};
+pub(crate) use lending::lending;
 pub(crate) use make::{make, make_one, shape, too_many};
+pub(crate) use waits::Waits;
 
 use crate::api::{Route, Who, param};
 use body::CallBody;
@@ -47,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .about(
             "A client sees its own calls. A page may be short, or empty, where much of the log had to be passed over: there is more for as \
              long as there is a `nextPageToken`. A call that ends while pages are turned comes once. A call whose process died (`lost`) \
-             has no record and is not listed; `GET /api/calls/{id}` tells of it.",
+             has no record and is not listed; `GET /api/calls/{id}` shows it.",
         )
         .param(param::query_text("tool", "Only calls of this tool, by its name."))
         .param(param::query(
@@ -67,8 +70,8 @@ pub(crate) fn routes() -> Vec<Route> {
         state::show(api, asked).boxed()
     });
     let show = show
-        .named("getCall", "calls", "Says how a call stands, and what it came to.")
-        .about("`outcome` is there as soon as the call is over. It is whole for calls that ran with a `callId` of the caller's own or `Prefer: respond-async`, for as long as `calls.keepOutcomesHours` says. Of others, and of calls that were refused, it is made of the record in the call log (`fromRecord`): without the value, and without the details of an error. A call whose process died is `lost`: nobody knows how it ended. A client sees its own calls.")
+        .named("getCall", "calls", "Reports the status of a call, and its result.")
+        .about("`outcome` is there as soon as the call is over. It is whole for calls that ran with a `callId` of the caller's own or `Prefer: respond-async`, for as long as `calls.keepOutcomesHours` says. Of others, and of calls that were refused, it is made of the record in the call log (`fromRecord`): without the value, and without the details of an error. A call whose process died is `lost`: its result is unknown. A client sees its own calls.")
         .param(doc::shape())
         .param(param::query(
             "waitMs",
@@ -79,8 +82,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "record",
             "Only what the call log has of it, in full, and no outcome; not found if there is no record.",
         ))
-        .answers::<doc::CallDoc>(200, "How the call stands.")
-        .refuses(404, "There is no such call, or it is somebody else's.")
+        .answers::<doc::CallDoc>(200, "The status of the call.")
+        .refuses(404, "There is no such call, or it belongs to another caller.")
         .refuses(500, "The call log could not be read.");
     let cancel = Route::new(
         Method::POST,
@@ -96,12 +99,17 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .answers::<doc::CallDoc>(
             200,
-            "How the call stands now; it may take a moment longer to end.",
+            "The status of the call now; it may take a moment longer to end.",
         )
-        .refuses(404, "There is no such call, or it is somebody else's.")
+        .refuses(
+            404,
+            "There is no such call, or it belongs to another caller.",
+        )
         .refuses(409, "The call is over, or runs in another process.")
         .refuses(500, "The call log could not be read.");
-    vec![doc::making(call), list, show, cancel]
+    let mut routes = vec![doc::making(call), list, show, cancel];
+    routes.extend(plan::routes());
+    routes
 }
 
 fn status(_: &mut SchemaGenerator) -> Schema {

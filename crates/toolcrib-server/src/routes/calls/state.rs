@@ -1,4 +1,4 @@
-//! How a call stands: `GET /api/calls/{id}`, and ending it: `POST /api/calls/{id}/cancel`.
+//! The status of a call: `GET /api/calls/{id}`, and ending it: `POST /api/calls/{id}/cancel`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use toolcrib::wire::ResultShape;
 use toolcrib::{CallId, Caller, ErrorCode, Outcome, ToolError};
 
 use super::make;
-use crate::api::{Answer, Api, Asked, Refusal, json_response};
+use crate::api::{Answer, Api, ApiRequest, Refusal, json_response};
 use crate::auth::Principal;
 
 /// The longest that a request waits for the end of a call.
@@ -28,50 +28,52 @@ const LISTED_WITHIN: Duration = Duration::from_secs(2);
 /// How often a call of another process is looked at.
 const POLL: Duration = Duration::from_millis(200);
 
-/// What is known about a call.
-pub(crate) enum Known {
+/// The known state of a call.
+pub(crate) enum KnownCall {
     /// It runs, or is over and its outcome was kept.
     State(CallState),
     /// It is over, and there is a record of it.
     Record(Box<CallRecord>),
 }
 
-impl Known {
+impl KnownCall {
     /// Whether it is not over.
     pub(crate) fn runs(&self) -> bool {
         match self {
-            Known::State(CallState::Running(_) | CallState::Elsewhere(_)) => true,
-            Known::State(CallState::Done(..) | CallState::Lost(_)) | Known::Record(_) => false,
+            KnownCall::State(CallState::Running(_) | CallState::Elsewhere(_)) => true,
+            KnownCall::State(CallState::Done(..) | CallState::Lost(_)) | KnownCall::Record(_) => {
+                false
+            }
         }
     }
 
-    /// How it stands, in a word.
+    /// Its status, in a word.
     pub(crate) fn status(&self) -> &'static str {
         match self {
-            Known::State(CallState::Running(call)) => status_of(call),
-            Known::State(CallState::Elsewhere(_)) => "running",
-            Known::State(CallState::Done(..)) | Known::Record(_) => "done",
-            Known::State(CallState::Lost(_)) => "lost",
+            KnownCall::State(CallState::Running(call)) => status_of(call),
+            KnownCall::State(CallState::Elsewhere(_)) => "running",
+            KnownCall::State(CallState::Done(..)) | KnownCall::Record(_) => "done",
+            KnownCall::State(CallState::Lost(_)) => "lost",
         }
     }
 
-    /// How it stands; with its outcome as `caller` is told it.
+    /// Its status, with the outcome as `caller` sees it.
     fn view(&self, id: &CallId, shape: ResultShape, caller: &Caller) -> Value {
         let mut view = match self {
-            Known::State(CallState::Running(call)) => running(call),
-            Known::State(CallState::Elsewhere(caller)) => {
+            KnownCall::State(CallState::Running(call)) => running(call),
+            KnownCall::State(CallState::Elsewhere(caller)) => {
                 json!({"callId": id, "status": "running", "caller": caller, "elsewhere": true})
             }
-            Known::State(CallState::Done(caller, outcome)) => done(caller, outcome),
-            Known::State(CallState::Lost(caller)) => {
+            KnownCall::State(CallState::Done(caller, outcome)) => done(caller, outcome),
+            KnownCall::State(CallState::Lost(caller)) => {
                 json!({"callId": id, "status": "lost", "caller": caller})
             }
-            Known::Record(call) => record(call),
+            KnownCall::Record(call) => record(call),
         };
         if let Some(outcome) = self.outcome(shape, caller) {
             view["outcome"] = outcome;
         }
-        if matches!(self, Known::Record(_)) {
+        if matches!(self, KnownCall::Record(_)) {
             view["fromRecord"] = true.into();
         }
         view
@@ -81,8 +83,10 @@ impl Known {
     /// details of an error.
     fn outcome(&self, shape: ResultShape, caller: &Caller) -> Option<Value> {
         match self {
-            Known::State(CallState::Done(_, outcome)) => Some(make::told(outcome, shape, caller)),
-            Known::Record(record) => {
+            KnownCall::State(CallState::Done(_, outcome)) => {
+                Some(make::told(outcome, shape, caller))
+            }
+            KnownCall::Record(record) => {
                 let mut told = make::told(&outcome_of(record), shape, caller);
                 if let (ResultShape::Tagged, Value::Object(fields)) = (shape, &mut told) {
                     fields.remove("value");
@@ -90,26 +94,27 @@ impl Known {
                 }
                 Some(told)
             }
-            Known::State(_) => None,
+            KnownCall::State(_) => None,
         }
     }
 
     /// What it came to, if all of it is known.
     pub(crate) fn whole_outcome(&self, shape: ResultShape, caller: &Caller) -> Option<Value> {
         match self {
-            Known::Record(record) if record.ok => None,
+            KnownCall::Record(record) if record.ok => None,
             _ => self.outcome(shape, caller),
         }
     }
 }
 
-/// An outcome as far as a record tells it.
+/// An outcome as far as a record shows it.
 fn outcome_of(record: &CallRecord) -> Outcome {
     let milliseconds =
         |number: f64| Duration::try_from_secs_f64(number / 1000.0).unwrap_or_default();
     let origin = record.bundle.clone().zip(record.version.clone());
     Outcome {
         call_id: record.call_id.clone(),
+        called: None,
         tool: record.tool.clone(),
         origin: origin.map(|(bundle, version)| Origin { bundle, version }),
         parameters: record.parameters.clone(),
@@ -133,10 +138,11 @@ fn outcome_of(record: &CallRecord) -> Outcome {
         sandbox: None,
         truncated: record.truncated,
         held: Vec::new(),
+        warnings: Vec::new(),
     }
 }
 
-/// Whether somebody may see a caller's calls: a client only its own.
+/// Whether someone may see a caller's calls: a client only its own.
 pub(crate) fn may_see(who: &Principal, caller: &Caller) -> bool {
     match (who, caller) {
         (Principal::Operator, _) => true,
@@ -145,7 +151,7 @@ pub(crate) fn may_see(who: &Principal, caller: &Caller) -> bool {
     }
 }
 
-/// The one caller whose calls somebody may see; none for the operator, who sees all.
+/// The one caller whose calls someone may see; none for the operator, who sees all.
 pub(super) fn own(who: &Principal) -> Option<Caller> {
     match who {
         Principal::Client(name) => Some(Caller::Client(name.to_string())),
@@ -154,7 +160,7 @@ pub(super) fn own(who: &Principal) -> Option<Caller> {
 }
 
 /// The id in a path. What cannot be the id of a call is the id of none.
-pub(crate) fn id_of(asked: &Asked) -> Result<CallId, Refusal> {
+pub(crate) fn id_of(asked: &ApiRequest) -> Result<CallId, Refusal> {
     let id = asked.path.get("id");
     let id = CallId::parse(id).map_err(|_| not_found(id))?;
     asked.note.about(&id);
@@ -169,11 +175,11 @@ pub(crate) fn not_found(id: &str) -> Refusal {
     )
 }
 
-/// What is known about a call that somebody may see. Of a call that runs here without a look at files.
-pub(crate) async fn look(api: &Api, who: &Principal, id: &CallId) -> Result<Known, Refusal> {
+/// The known state of a call that the principal may see. Of a call that runs here without a look at files.
+pub(crate) async fn look(api: &Api, who: &Principal, id: &CallId) -> Result<KnownCall, Refusal> {
     let here = api.crib().registry().running_call(id);
     if let Some(call) = here.filter(|call| may_see(who, &call.caller)) {
-        return Ok(Known::State(CallState::Running(call)));
+        return Ok(KnownCall::State(CallState::Running(call)));
     }
     let (api, who, wanted) = (api.clone(), who.clone(), id.clone());
     let looked = tokio::task::spawn_blocking(move || look_now(&api, &who, &wanted)).await;
@@ -181,20 +187,25 @@ pub(crate) async fn look(api: &Api, who: &Principal, id: &CallId) -> Result<Know
     known.ok_or_else(|| not_found(id.as_str()))
 }
 
-fn look_now(api: &Api, who: &Principal, id: &CallId) -> Result<Option<Known>, ToolError> {
+fn look_now(api: &Api, who: &Principal, id: &CallId) -> Result<Option<KnownCall>, ToolError> {
     let crib = api.crib();
     let state = crib.registry().call_state(id)?;
     if let Some(state) = state.filter(|state| may_see(who, state.caller())) {
-        return Ok(Some(Known::State(state)));
+        return Ok(Some(KnownCall::State(state)));
+    }
+    if let Some(state) = api.0.waits.state(id)
+        && may_see(who, state.caller())
+    {
+        return Ok(Some(KnownCall::State(state)));
     }
     let begun = api.0.hub.recent.begun(id);
     if let Some(call) = begun.filter(|call| may_see(who, &call.caller)) {
-        return Ok(Some(Known::State(CallState::Running(call))));
+        return Ok(Some(KnownCall::State(CallState::Running(call))));
     }
-    Ok(recorded(api, who, id)?.map(Known::Record))
+    Ok(recorded(api, who, id)?.map(KnownCall::Record))
 }
 
-/// The record of a call that somebody may see.
+/// The record of a call that someone may see.
 fn recorded(api: &Api, who: &Principal, id: &CallId) -> Result<Option<Box<CallRecord>>, ToolError> {
     let wanted = CallFilter {
         call_id: Some(id.clone()),
@@ -224,7 +235,7 @@ pub(crate) async fn look_until(
     who: &Principal,
     id: &CallId,
     deadline: Instant,
-) -> Result<Known, Refusal> {
+) -> Result<KnownCall, Refusal> {
     let mut pause = Duration::from_millis(1);
     loop {
         let known = look(api, who, id).await?;
@@ -252,7 +263,7 @@ pub(crate) async fn look_until(
 }
 
 /// `GET /api/calls/{id}`
-pub(super) async fn show(api: Api, asked: Asked) -> Answer {
+pub(super) async fn show(api: Api, asked: ApiRequest) -> Answer {
     let id = id_of(&asked)?;
     if asked.query.flag("record")? {
         let found = super::super::blocking(move || {
@@ -271,18 +282,18 @@ pub(super) async fn show(api: Api, asked: Asked) -> Answer {
 }
 
 /// `POST /api/calls/{id}/cancel`
-pub(super) async fn cancel(api: Api, asked: Asked) -> Answer {
+pub(super) async fn cancel(api: Api, asked: ApiRequest) -> Answer {
     let id = id_of(&asked)?;
     let known = look(&api, &asked.principal, &id).await?;
     match &known {
-        Known::State(CallState::Running(_)) => {}
-        Known::State(CallState::Elsewhere(_)) => {
+        KnownCall::State(CallState::Running(_)) => {}
+        KnownCall::State(CallState::Elsewhere(_)) => {
             return Err(Refusal::new(
                 ErrorCode::Conflict,
                 format!("call `{id}` runs in another process, which alone can cancel it"),
             ));
         }
-        Known::State(CallState::Done(..) | CallState::Lost(_)) | Known::Record(_) => {
+        KnownCall::State(CallState::Done(..) | CallState::Lost(_)) | KnownCall::Record(_) => {
             return Err(Refusal::new(
                 ErrorCode::Conflict,
                 format!("call `{id}` is over"),

@@ -13,17 +13,17 @@ use toolcrib::{CallId, Caller};
 
 use super::sse::{self, CallFrames, Next, Position};
 use super::{enter, last_event_id};
-use crate::api::{Answer, Api, Asked, Refusal};
+use crate::api::{Answer, Api, ApiRequest, Refusal};
 use crate::auth::Principal;
-use crate::routes::calls::Place;
+use crate::routes::calls::CallSlot;
 use crate::routes::calls::shape;
-use crate::routes::calls::state::{Known, id_of, look, look_until, may_see};
+use crate::routes::calls::state::{KnownCall, id_of, look, look_until, may_see};
 
 /// How long a look at a call of another process waits for its end.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// `GET /api/calls/{id}/events`
-pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
+pub(super) async fn follow(api: Api, asked: ApiRequest) -> Answer {
     let id = id_of(&asked)?;
     let position = match last_event_id(&asked)? {
         None => Position::default(),
@@ -38,7 +38,7 @@ pub(super) async fn follow(api: Api, asked: Asked) -> Answer {
     let place = enter(&api, &who).await?;
     let events = match &known {
         // Whose call it is was looked at; a call cannot change hands.
-        Known::State(CallState::Running(_)) => api.crib().registry().events(&id, 0),
+        KnownCall::State(CallState::Running(_)) => api.crib().registry().events(&id, 0),
         _ => None,
     };
     let events = events.or_else(|| {
@@ -70,7 +70,7 @@ struct Following {
     caller: Caller,
     position: Position,
     source: Source,
-    _place: Place,
+    _place: CallSlot,
 }
 
 enum Source {
@@ -78,7 +78,7 @@ enum Source {
     Frames(CallFrames),
     /// Its end, which is all that is known of it here or will be.
     End {
-        known: Known,
+        known: KnownCall,
     },
     /// The event `finished`, after a gap.
     Finished(Value),
@@ -108,7 +108,7 @@ impl Following {
                 if known.runs() {
                     let deadline = Instant::now() + LOOK;
                     let looked = look_until(&self.api, &self.who, &self.id, deadline).await;
-                    // Whatever keeps it from being looked at ends the stream; who asks again is told.
+                    // An error while reading ends the stream; the next request reports it.
                     *known = looked.ok()?;
                     if self.api.stopping().is_cancelled() {
                         self.source = Source::Over;
@@ -118,7 +118,7 @@ impl Following {
                         return Some((sse::heartbeat(), self));
                     }
                 }
-                // What is read as a position leaves room for this.
+                // The largest accepted position leaves room for this.
                 let seq = self.position.seq() + 2;
                 let finished = finished(known, &self.id, seq)?;
                 let gap = json!({"event": "gap", "callId": self.id});
@@ -149,20 +149,20 @@ impl Following {
     }
 }
 
-/// The last event of a call that is over, made of what is known about it; none if nobody knows how it ended.
-fn finished(known: &Known, id: &CallId, seq: u64) -> Option<Value> {
+/// The last event of a call that is over, made of what is known about it; none if no one knows how it ended.
+fn finished(known: &KnownCall, id: &CallId, seq: u64) -> Option<Value> {
     let (time, ok, code): (Timestamp, bool, Option<&str>) = match known {
-        Known::Record(record) => (
+        KnownCall::Record(record) => (
             record.end_time,
             record.ok,
             record.code.map(|code| code.as_str()),
         ),
-        Known::State(CallState::Done(_, outcome)) => (
+        KnownCall::State(CallState::Done(_, outcome)) => (
             outcome.timing.ended_at,
             outcome.is_ok(),
             outcome.error().map(|error| error.code().as_str()),
         ),
-        Known::State(_) => return None,
+        KnownCall::State(_) => return None,
     };
     let mut event = json!({"seq": seq, "callId": id, "time": time, "event": "finished", "ok": ok});
     if let Some(code) = code {

@@ -1,10 +1,10 @@
 //! [`Hub`]: what happens in this server, in order, as far back as memory allows.
 //!
 //! A ring of events, each written once as JSON and shared by all readers, who pull from it at their own pace. Nothing is collected before
-//! somebody has read here for the first time: until then nobody can have an id to come back with, and calls pay nothing for it.
+//! someone has read here for the first time: until then no one can have an id to come back with, and calls pay nothing for it.
 //!
-//! Events of calls come from the registry as they happen. What other processes do is looked for once a second while somebody reads:
-//! questions and answers in the queue of approvals, and tools, of which the registry tells when it follows its files.
+//! Events of calls come from the registry as they happen. Changes by other processes are polled once a second while a client reads:
+//! questions and answers in the queue of approvals, and tools, which the registry reports when it follows its files.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -52,9 +52,9 @@ struct Shared {
     ring: Mutex<Ring>,
     changed: Notify,
     readers: AtomicUsize,
-    /// Whether somebody looks for others' doings.
+    /// Whether someone looks for others' doings.
     looking: AtomicBool,
-    /// Wakes whoever looks for others' doings.
+    /// Wakes the task that polls for changes of other processes.
     look: Notify,
     collecting: OnceLock<EventSubscription>,
     questions: Mutex<Questions>,
@@ -79,7 +79,7 @@ struct Happened {
     data: Bytes,
 }
 
-/// Who may hear of it, beside the operator.
+/// The principals that may receive it, beside the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Audience {
     Everybody,
@@ -87,10 +87,10 @@ enum Audience {
     Caller(Caller),
 }
 
-/// What is known about questions.
+/// The known questions.
 #[derive(Default)]
 struct Questions {
-    /// Those that were told of, and as what.
+    /// The reported ones, and their reported state.
     told: HashMap<String, Status>,
     /// The queue's directory, as far as was looked.
     queue: Followed<()>,
@@ -158,13 +158,13 @@ impl Shared {
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to collect, if nobody did so far.
+    /// Begins to collect, if no one did so far.
     fn collect(self: &Arc<Self>) {
         self.collecting.get_or_init(|| {
             let hub = Arc::downgrade(self);
             let is_first = AtomicBool::new(true);
             self.crib.registry().watch(move |gone, come| {
-                // At first it tells of all that are there, which is no change.
+                // At first it reports all existing ones, which is not a change.
                 if is_first.swap(false, Ordering::Relaxed) {
                     return;
                 }
@@ -207,7 +207,7 @@ impl Shared {
     fn call_event(&self, call: &RunningCall, event: &Event) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Told<'a> {
+        struct CallBody<'a> {
             #[serde(flatten)]
             event: &'a Event,
             /// `started` names the tool itself.
@@ -215,7 +215,7 @@ impl Shared {
             tool: Option<&'a str>,
             caller: &'a Caller,
         }
-        let told = Told {
+        let told = CallBody {
             event,
             tool: match &event.kind {
                 EventKind::Started { .. } => None,
@@ -237,7 +237,7 @@ impl Shared {
             let names = names.filter(|name| but.is_empty() || !stays(name));
             names.take(MAX_NAMED).map(str::to_owned).collect()
         };
-        // Of thousands of changes nobody reads names; comparing them all would hold up whoever changes tools.
+        // No one reads the names of thousands of changes; comparing them all would delay the thread that changes tools.
         let (gone_named, come_named) = match gone.len() > MAX_NAMED || come.len() > MAX_NAMED {
             true => (Vec::new(), Vec::new()),
             false => (named(gone, come), named(come, &[])),
@@ -247,14 +247,14 @@ impl Shared {
 
     fn tell_of_tools(&self, come: Vec<String>, gone: Vec<String>) {
         #[derive(Serialize)]
-        struct Told {
+        struct ToolsBody {
             event: &'static str,
             time: Timestamp,
             /// Tools that came or changed, and tools that went; none where they are too many to name, or not known.
             come: Vec<String>,
             gone: Vec<String>,
         }
-        let told = Told {
+        let told = ToolsBody {
             event: "tools",
             time: Timestamp::now(),
             come,
@@ -263,7 +263,7 @@ impl Shared {
         self.push("tools", Audience::Everybody, &told);
     }
 
-    /// Tools of the program and of files are switched by a file of their own.
+    /// Tools of the program and of files are switched by their own file.
     fn look_at_switches(&self) {
         let stamps = Stamps::new([Stamp::at(&self.crib.home().join("state/flags.json"))]);
         let mut known = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
@@ -275,7 +275,7 @@ impl Shared {
 
     /// Finds what others did. Reads files.
     fn look_around(&self) {
-        // Following the files tells of tools that changed.
+        // Following the files reports tools that changed.
         let _ = self.crib.registry().get("");
         self.look_at_switches();
         self.look_at_questions();
@@ -302,7 +302,7 @@ impl Shared {
         for question in &listing.requests {
             let id = question.request.id.clone();
             let before = questions.told.get(&id).copied();
-            // What was over before anybody read here is no news.
+            // What was over before anybody read here is not news.
             let is_news =
                 before != Some(question.status) && (!is_first || is_open(&question.status));
             if is_news {
@@ -316,7 +316,7 @@ impl Shared {
     fn question(&self, question: &Queued) {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
-        struct Told<'a> {
+        struct ApprovalBody<'a> {
             event: &'static str,
             time: Timestamp,
             id: &'a str,
@@ -325,7 +325,7 @@ impl Shared {
             #[serde(skip_serializing_if = "Option::is_none")]
             by: Option<&'a str>,
         }
-        let told = Told {
+        let told = ApprovalBody {
             event: "question",
             time: Timestamp::now(),
             id: &question.request.id,
@@ -337,13 +337,13 @@ impl Shared {
     }
 }
 
-/// Looks for others' doings for as long as somebody reads.
+/// Looks for others' doings for as long as someone reads.
 async fn look_now_and_then(hub: Weak<Shared>) {
     loop {
         let Some(shared) = hub.upgrade() else { return };
         if shared.readers.load(Ordering::SeqCst) == 0 {
             shared.looking.store(false, Ordering::SeqCst);
-            // Whoever came since may have seen that somebody looks.
+            // A later reader may have seen that someone looks.
             let is_needed = shared.readers.load(Ordering::SeqCst) > 0;
             if !is_needed || shared.looking.swap(true, Ordering::SeqCst) {
                 return;
@@ -355,7 +355,7 @@ async fn look_now_and_then(hub: Weak<Shared>) {
     }
 }
 
-/// Somebody who reads.
+/// Someone who reads.
 pub(crate) struct HubReader {
     shared: Arc<Shared>,
     who: Principal,
@@ -364,7 +364,7 @@ pub(crate) struct HubReader {
 }
 
 impl HubReader {
-    /// The next frame for whoever reads. May be given up while it waits.
+    /// The next frame for the reader. May be given up while it waits.
     pub(crate) async fn next(&mut self) -> Bytes {
         let shared = Arc::clone(&self.shared);
         loop {

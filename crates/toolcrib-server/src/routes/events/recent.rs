@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use toolcrib::registry::RunningCall;
 use toolcrib::{CallId, EventReader};
 
-/// How many calls are remembered. Each holds 1 MiB of events at most. Of too many, the oldest of whoever has the most is forgotten: one
+/// How many calls are remembered. Each holds 1 MiB of events at most. Of too many, the oldest of the caller with the most is forgotten: one
 /// client's calls do not push out another's.
 const MAX_CALLS: usize = 64;
 
-/// The latest calls that somebody followed or means to follow.
+/// The latest calls that someone followed or means to follow.
 #[derive(Default)]
 pub(crate) struct Recent(Mutex<VecDeque<Followed>>);
 
@@ -32,7 +32,7 @@ impl Drop for Ending {
 }
 
 impl Recent {
-    /// Remembers a call, and forgets one of too many. To be told when its record is written.
+    /// Remembers a call, and forgets one of too many. Notified when its record is written.
     #[must_use]
     pub(crate) fn remember(&self, call: RunningCall, events: EventReader) -> Ending {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -64,7 +64,7 @@ impl Recent {
         Some(found.call.clone())
     }
 
-    /// The events of a call that somebody may see, from the start.
+    /// The events of a call that someone may see, from the start.
     pub(crate) fn events(
         &self,
         id: &CallId,

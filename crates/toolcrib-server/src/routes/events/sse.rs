@@ -1,7 +1,7 @@
 //! Server-sent events: how a stream is written, and the stream of one call.
 //!
 //! A frame is made when the connection can take it, from events that are held elsewhere within bounds: a reader costs its place in
-//! the sequence and the frame on its way, however slow it is. Who falls behind sees a `gap` where events were lost.
+//! the sequence and the frame on its way, however slow it is. A client that falls behind sees a `gap` where events were lost.
 
 use std::fmt::Display;
 use std::future::Future;
@@ -86,12 +86,12 @@ impl<T> Next<T> {
     }
 }
 
-/// What is sent when there is nothing to send.
+/// The comment that is sent when there is nothing else to send.
 pub(crate) fn heartbeat() -> Bytes {
     Bytes::from_static(b": \n\n")
 }
 
-/// The last event of a stream that ends because the server stops. It has no id: whoever asks again goes on where it was.
+/// The last event of a stream that ends because the server stops. It has no id: the next request goes on where this one was.
 pub(crate) fn shutdown() -> Bytes {
     Bytes::from_static(b"event: shutdown\ndata: {\"event\":\"shutdown\"}\n\n")
 }
@@ -157,8 +157,8 @@ pub(crate) struct CallFrames {
 }
 
 impl CallFrames {
-    /// What comes after a position, of a reader that begins at the start or behind it. A position that the call has not reached is
-    /// none of its own, and is not believed: it begins with a gap, and at the start.
+    /// What comes after a position, of a reader that begins at the start or behind it. A position that the call has not reached is not
+    /// believed: the stream begins with a gap, at the start.
     pub(crate) fn new(reader: EventReader, position: Position) -> Self {
         // Parts are of an event that is there.
         let reached = position.seq + u64::from(position.parts > 0);
@@ -188,7 +188,7 @@ impl CallFrames {
         if self.begun.is_none() {
             let event = loop {
                 let event = self.reader.next().await?;
-                // The reader may begin earlier than whoever reads wants to.
+                // The stream may begin earlier than the client wants.
                 if event.seq > self.position.seq {
                     break event;
                 }

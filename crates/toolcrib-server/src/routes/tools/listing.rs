@@ -7,7 +7,7 @@ use toolcrib::crib::{ListQuery, SearchRequest, ToolList, ToolQuery, ToolRow};
 use toolcrib::model::error::ToolError;
 use toolcrib::{Crib, ErrorCode};
 
-use crate::api::{Answer, Asked, Paging, Refusal, Route, Who, param};
+use crate::api::{Answer, ApiRequest, Paging, Refusal, Route, Who, param};
 use crate::auth::Principal;
 use crate::routes::work::{blocking, bundles_of, shown};
 
@@ -41,7 +41,7 @@ struct Match {
     /// How well it matches.
     #[serde(rename = "match")]
     class: &'static str,
-    /// How it stands, as in `/api/tools`.
+    /// Its status, as in `/api/tools`.
     state: &'static str,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn routes() -> Vec<Route> {
         ))
         .param(param::query_list(
             "bundleIDs",
-            "Only tools of these bundles, by id or slug, separated by commas; one that nobody has is no error.",
+            "Only tools of these bundles, by id or slug, separated by commas; an unknown bundle is not an error.",
         ))
         .param(param::include_disabled())
         .params(param::pages())
@@ -74,8 +74,8 @@ pub(super) fn routes() -> Vec<Route> {
         })
         .named(id, "tools", "Finds tools by words, the best first.")
         .about(
-            "Every word must match a name, title, tag, keyword or the description: at its beginning, as a whole, or nearly. No \
-             character has a meaning of its own. Without words everything is found, the newest first.",
+            "Every word must match a name, title, tag, keyword or the description: at its beginning, as a whole, or nearly. No character \
+             has a special meaning. Without words everything is found, the newest first.",
         )
         .param(param::query_text("q", "The words."))
         .param(param::include_disabled())
@@ -103,7 +103,7 @@ fn people() -> Route {
     )
     .param(param::query_text(
         "bundle",
-        "Every tool of this bundle, by id or slug, whoever has the names; by slug.",
+        "Every tool of this bundle, by id or slug, even if its name belongs to another tool; sorted by slug.",
     ))
     .param(param::query_text("tool", "This tool, by name or any other reference."))
     .param(param::query_list(
@@ -113,6 +113,10 @@ fn people() -> Route {
     .param(param::query_list(
         "names",
         "The tools that have these names, separated by commas; a name that no tool has is skipped.",
+    ))
+    .param(param::query_text(
+        "about",
+        "The tools that these words may mean, the best first: any word counts, in any form. `/tools/search` is stricter.",
     ))
     .param(param::query_list(
         "tags",
@@ -127,7 +131,7 @@ fn people() -> Route {
     .refuses(404, "There is no such bundle or tool.")
 }
 
-fn list_for_people(crib: &Crib, asked: &Asked) -> Answer {
+fn list_for_people(crib: &Crib, asked: &ApiRequest) -> Answer {
     let words = |name| asked.query.list(name).into_iter().map(str::to_owned);
     let mut list = crib.tool_list(&ListQuery {
         bundle: asked.query.text("bundle").map(str::to_owned),
@@ -136,6 +140,7 @@ fn list_for_people(crib: &Crib, asked: &Asked) -> Answer {
             None => words("tools").collect(),
         },
         names: words("names").collect(),
+        about: asked.query.text("about").map(str::to_owned),
         tags: words("tags").collect(),
         all: asked.query.flag("all")?,
         tokens: asked.query.flag("tokens")?,
@@ -146,7 +151,7 @@ fn list_for_people(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, StatusCode::OK, &list))
 }
 
-fn list(crib: &Crib, asked: &Asked) -> Answer {
+fn list(crib: &Crib, asked: &ApiRequest) -> Answer {
     let tags = asked.query.list("tags").into_iter();
     let paging = Paging::of(&asked.query)?;
     let page = crib.tool_page(&ToolQuery {
@@ -165,7 +170,7 @@ fn list(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, StatusCode::OK, &rows))
 }
 
-fn search(crib: &Crib, asked: &Asked) -> Answer {
+fn search(crib: &Crib, asked: &ApiRequest) -> Answer {
     let paging = Paging::of(&asked.query)?;
     let request = SearchRequest {
         query: asked.query.text("q").unwrap_or_default().to_owned(),

@@ -6,7 +6,7 @@ use toolcrib::Crib;
 use toolcrib::spec::Role;
 
 use super::version::ToolShape;
-use crate::api::{Answer, Asked, Refusal, Route, Who, param};
+use crate::api::{Answer, ApiRequest, Refusal, Route, Who, param};
 use crate::routes::work::{blocking, shown};
 
 /// The longest word that is looked up.
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
             )
             .about(
                 "The same document as that of its version, with `synonyms`, other names that calls may use for parameters, `roles`: \
-                 which parameters are `shell` text, a `path` or a `url`, and `shown`: what people are told of it. A tool that is off is found too.",
+                 which parameters are `shell` text, a `path` or a `url`, and `shown`: how it is shown to people. A tool that is off is found too.",
             )
             .param(param::query_text("tool", tool))
             .answers::<ToolShape>(200, "The tool.")
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-fn look_up(crib: &Crib, asked: &Asked) -> Answer {
+fn look_up(crib: &Crib, asked: &ApiRequest) -> Answer {
     let word = asked.query.text("tool").unwrap_or_default();
     if word.is_empty() || word.len() > MAX_WORD {
         let message = format!("`tool` is the name of a tool, 1 to {MAX_WORD} bytes");

@@ -2,6 +2,7 @@
 
 mod listing;
 mod lookup;
+mod switches;
 mod version;
 
 use crate::api::Route;
@@ -11,5 +12,6 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = version::routes();
     routes.extend(listing::routes());
     routes.extend(lookup::routes());
+    routes.extend(switches::routes());
     routes
 }

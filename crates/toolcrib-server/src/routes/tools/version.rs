@@ -13,16 +13,65 @@ use toolcrib::source;
 use toolcrib::spec::manifest::ToolKind;
 use toolcrib::{BundleId, Crib, ErrorCode, NameError, Slug, ToolError, Version};
 
-use crate::api::{Answer, Asked, Refusal, Route, Who, located, no_content};
+use crate::api::{Answer, ApiRequest, Refusal, Route, Who, located, no_content};
 use crate::routes::work::{Switch, blocking, bundle_of, refuse_closed, refuse_own, refused, shown};
 
 const ONE: &str = "/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}";
 
 /// One version of a tool: of one of the store its record, of others what it publishes; and what is computed.
 #[derive(JsonSchema)]
-#[schemars(rename = "Tool", rename_all = "camelCase", extend("additionalProperties" = true))]
+#[schemars(rename = "Tool", extend("additionalProperties" = true))]
 #[expect(dead_code, reason = "the shape of a document that is open")]
 pub(super) struct ToolShape {
+    #[schemars(flatten)]
+    tool: ToolFields,
+    /// What a person should know before trusting its looks.
+    warnings: Option<Vec<String>>,
+}
+
+/// One version of a tool that was just added, with what is doubtful about its definition.
+#[derive(JsonSchema)]
+#[schemars(rename = "AddedTool", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the shape of a document that is open")]
+struct AddedTool {
+    #[schemars(flatten)]
+    tool: ToolFields,
+    /// What `toolcrib check` warns of; if it warns of nothing, what a person should know before trusting its looks.
+    warnings: Option<Vec<AddedWarning>>,
+}
+
+/// A warning about a tool that was just added.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the shape of a value that is made by hand")]
+enum AddedWarning {
+    /// Of the definition.
+    Definition(DefinitionWarning),
+    /// Of its looks.
+    Looks(String),
+}
+
+/// What is doubtful about a definition, as `toolcrib check` reports it.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape of a value that is made by hand")]
+struct DefinitionWarning {
+    /// Which kind of problem.
+    code: String,
+    /// Always `warning`.
+    severity: String,
+    /// What is doubtful.
+    message: String,
+    /// Where, as a JSON pointer; left out if it is about the whole definition.
+    pointer: Option<String>,
+    /// What to do about it.
+    help: Option<String>,
+}
+
+/// What every answer with a tool has.
+#[derive(JsonSchema)]
+#[schemars(rename_all = "camelCase")]
+#[expect(dead_code, reason = "the shape of a document that is open")]
+struct ToolFields {
     /// The name for models.
     name: String,
     /// The name for people and URLs.
@@ -50,7 +99,7 @@ pub(super) struct ToolShape {
     is_built_in: bool,
     /// What it takes (JSON Schema).
     arg_schema: Value,
-    /// The same, as it is published.
+    /// The schema of its arguments as it is published.
     input_schema: Value,
     /// What it returns (JSON Schema).
     output_schema: Option<Value>,
@@ -59,7 +108,7 @@ pub(super) struct ToolShape {
     implementation: Option<Value>,
     /// Categories and security tags.
     tags: Option<Vec<String>>,
-    /// What it does to the world; none if nobody knows.
+    /// What it does to the world; none if no one knows.
     effects: Vec<String>,
     /// Where it comes from.
     source: Source,
@@ -79,8 +128,6 @@ pub(super) struct ToolShape {
     modified_at: Option<String>,
     /// Which tool has its name, if another one has.
     shadowed_by: Option<String>,
-    /// What a person should know before trusting its looks.
-    warnings: Option<Vec<String>>,
 }
 
 /// What `PUT` takes: S4's `tool.json`. Fields that this version does not know are kept; ids of the path, times and what is computed may be
@@ -147,7 +194,7 @@ pub(super) fn routes() -> Vec<Route> {
              with its place in the definition as the store writes it. What `GET` answered can be sent to another version. A version that is there is left as it is.",
         )
         .takes::<ToolBody>("The definition.", example)
-        .answers::<ToolShape>(201, "It was added.")
+        .answers::<AddedTool>(201, "It was added.")
         .refuses(403, "The bundle is one of Toolcrib's own.")
         .refuses(404, "There is no such bundle.")
         .refuses(409, "The version is there already, the bundle is off or in the bin, or the store is full."),
@@ -192,7 +239,7 @@ struct Named {
 }
 
 impl Named {
-    fn of(view: &BundleView, asked: &Asked) -> Result<Self, Refusal> {
+    fn of(view: &BundleView, asked: &ApiRequest) -> Result<Self, Refusal> {
         Ok(Named {
             bundle: view.bundle.bundle_id,
             slug: Slug::parse(asked.path.get("toolSlug")).map_err(bad_name)?,
@@ -224,13 +271,13 @@ fn bad_name(error: NameError) -> Refusal {
     Refusal::usage(error.to_string())
 }
 
-fn get(crib: &Crib, asked: &Asked) -> Answer {
+fn get(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     let entry = Named::of(&view, asked)?.entry(&view, crib)?;
     Ok(shown(crib, StatusCode::OK, &crib.tool_document(&entry)?))
 }
 
-fn put(crib: &Crib, asked: &Asked) -> Answer {
+fn put(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     refuse_own(&view)?;
     let named = Named::of(&view, asked)?;
@@ -243,14 +290,25 @@ fn put(crib: &Crib, asked: &Asked) -> Answer {
     if let Some(refusal) = faulty(&name, &text, &draft.problems) {
         return Err(refused(crib, refusal));
     }
+    let mut warnings = warnings(&text, &draft.problems);
     let Some(manifest) = draft.manifest else {
-        let message = format!("`{name}` cannot be saved: it is no definition of a tool");
+        let message = format!("`{name}` cannot be saved: it is not a tool definition");
         return Err(Refusal::new(ErrorCode::InvalidArguments, message));
     };
+    // The reader of the text sees what was sent, the reader of the record what it means beside others.
+    for problem in crib.check_manifest(&manifest) {
+        let is_new = !warnings.iter().any(|known| known["code"] == problem.code);
+        if problem.severity == Severity::Warning && is_new {
+            warnings.push(warning("", &problem));
+        }
+    }
     crib.put_tool(manifest)
         .map_err(|error| refused(crib, error))?;
     let entry = named.entry(&view, crib)?;
-    let document = crib.tool_document(&entry)?;
+    let mut document = crib.tool_document(&entry)?;
+    if !warnings.is_empty() {
+        document.insert("warnings".to_owned(), warnings.into());
+    }
     let made = shown(crib, StatusCode::CREATED, &document);
     let path = format!(
         "/tools/bundles/{}/tools/{}/version/{}",
@@ -259,7 +317,29 @@ fn put(crib: &Crib, asked: &Asked) -> Answer {
     Ok(located(made, &path))
 }
 
-/// What is wrong with a definition, with places as JSON pointers: the text that was read is not the one that was sent.
+/// The warnings about a definition, as `toolcrib check` reports them, with places as JSON pointers.
+fn warnings(text: &[u8], problems: &[Problem]) -> Vec<Value> {
+    let doubts = problems
+        .iter()
+        .filter(|problem| problem.severity == Severity::Warning);
+    doubts
+        .map(|problem| warning(&pointer_at(text, problem.span.start), problem))
+        .collect()
+}
+
+fn warning(pointer: &str, problem: &Problem) -> Value {
+    let mut warning =
+        json!({"code": problem.code, "severity": "warning", "message": problem.message});
+    if !pointer.is_empty() {
+        warning["pointer"] = pointer.into();
+    }
+    if let Some(help) = &problem.help {
+        warning["help"] = help.as_str().into();
+    }
+    warning
+}
+
+/// What is wrong of a definition, with places as JSON pointers: the text that was read is not the one that was sent.
 fn faulty(name: &str, text: &[u8], problems: &[Problem]) -> Option<ToolError> {
     let errors: Vec<(String, &Problem)> = problems
         .iter()
@@ -380,7 +460,7 @@ fn definition(
     Ok(fields)
 }
 
-fn patch(crib: &Crib, asked: &Asked) -> Answer {
+fn patch(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     let named = Named::of(&view, asked)?;
     let is_enabled = Switch::of(asked, &view, &ATTRIBUTES)?;
@@ -392,7 +472,7 @@ fn patch(crib: &Crib, asked: &Asked) -> Answer {
     Ok(shown(crib, StatusCode::OK, &crib.tool_document(&entry)?))
 }
 
-fn delete(crib: &Crib, asked: &Asked) -> Answer {
+fn delete(crib: &Crib, asked: &ApiRequest) -> Answer {
     let view = bundle_of(crib, asked)?;
     refuse_own(&view)?;
     let named = Named::of(&view, asked)?;

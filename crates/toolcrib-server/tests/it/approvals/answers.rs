@@ -357,7 +357,7 @@ async fn an_approval_may_bring_a_grant() {
     let (_, page) = scene.as_operator().get("/api/grants").await;
     assert_eq!(page["grants"][0]["id"], question["id"], "{page}");
     assert_eq!(page["grants"][0]["caller"], "operator");
-    // The same again asks nobody, once.
+    // The same again asks no one, once.
     assert_eq!(
         code(&asks(&scene, "write_file", args.clone()).outcome().await),
         None

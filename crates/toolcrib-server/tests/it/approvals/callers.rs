@@ -1,4 +1,4 @@
-//! Whoever calls tools by a client's token can never approve, by no way there is (APR-006).
+//! A caller with a client's token can never approve, in any way (APR-006).
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -80,7 +80,7 @@ async fn a_caller_cannot_approve_its_own_call_in_any_way() {
         let answer = asking.post("/api/calls", delete.clone()).await;
         assert!(is_forbidden(&answer), "{word}: {answer:?}");
     }
-    // What nobody may say.
+    // What no one may say.
     for more in [
         json!({"approved": true}),
         json!({"caller": "operator"}),
@@ -201,7 +201,7 @@ async fn what_a_tool_calls_for_one_caller_is_never_approved_for_another() {
         let (_, outcome) = scene.with_token(token).post("/api/calls", body).await;
         assert_eq!(outcome["error"].is_null(), id == "bob-2", "{id}: {outcome}");
     }
-    // Who looks at what tools called finds all of it, and for whom.
+    // The record shows every call that tools made, and for which caller.
     let (_, page) = operator.get("/api/calls?caller=tool&status=ok").await;
     let found = page["calls"].as_array().unwrap().iter();
     let found: Vec<_> = found.map(|call| call["caller"].as_str().unwrap()).collect();

@@ -217,7 +217,7 @@ async fn a_stream_tells_of_the_question_and_ends_with_the_outcome() {
         last.contains("event: outcome") && last.contains("\"ok\":true"),
         "{text}"
     );
-    // The stream of a client tells nothing that only the operator may know.
+    // The stream of a client reveals nothing that only the operator may know.
     assert!(
         !asked.contains("argsDigest") && !text.contains("\"offers\""),
         "{text}"
@@ -357,7 +357,7 @@ async fn a_tool_around_a_tool_asks_as_the_inner_one_does() {
     assert!(scene.work().join("a.txt").exists());
 }
 
-/// Pending questions hold nobody up: there are more of them than calls may run.
+/// Pending questions hold no one up: there are more of them than calls may run.
 #[tokio::test]
 async fn a_server_full_of_questions_still_runs_calls() {
     let wait = Some(Duration::from_secs(20));
@@ -404,7 +404,7 @@ async fn a_script_that_changed_since_the_question_gets_a_409_and_a_new_question(
     let script = scene.work().join("deploy.sh");
     std::fs::write(&script, "echo first\n").unwrap();
     let caller = scene.as_client("agent");
-    // What is run after the script cannot be known, so a person is asked.
+    // The command after the script cannot be known, so a person is asked.
     let call = json!({"args": {"command": "sh ./deploy.sh; eval \"$X\""}});
     let operator = scene.as_operator();
     let answering = async {
@@ -436,4 +436,61 @@ async fn a_script_that_changed_since_the_question_gets_a_409_and_a_new_question(
     let ((status, outcome), ()) = tokio::join!(caller.post(SHELL, call), answering);
     assert_eq!(status, 200, "{outcome}");
     assert_eq!(outcome["value"]["stdout"], "second\n", "{outcome}");
+}
+
+#[tokio::test]
+async fn a_client_says_how_long_it_waits_for_a_person() {
+    let scene = Scene::new();
+    file(&scene, "a.txt");
+    let caller = scene.as_client("agent").header("prefer", "wait=0");
+    let (status, waiting) = caller.post(INVOKE, delete("a.txt")).await;
+    assert_eq!(status, 202, "{waiting}");
+    assert_eq!(waiting["status"], "waiting", "{waiting}");
+    let id = waiting["callId"].as_str().unwrap().to_owned();
+    let question = one_pending(&scene).await;
+    assert_eq!(waiting["approval"]["id"], question["id"], "{waiting}");
+    // The caller may follow it, and no other client.
+    let (status, _) = scene
+        .as_client("other")
+        .get(&format!("/api/calls/{id}"))
+        .await;
+    assert_eq!(status, 404);
+    answered(&scene, json!({"by": "ada"})).await;
+    let (_, call) = finished(&scene, &id).await;
+    assert_eq!(call["outcome"]["ok"], true, "{call}");
+    assert_eq!(
+        call["outcome"]["value"]["deleted"],
+        json!(["a.txt"]),
+        "the value is kept: {call}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_that_ends_with_its_connection_is_waited_for() {
+    let scene = Scene::new();
+    file(&scene, "a.txt");
+    let caller = scene.as_client("agent").header("prefer", "wait=0");
+    let mut body = delete("a.txt");
+    body["cancelOnDisconnect"] = json!(true);
+    let ((status, outcome), _) = tokio::join!(
+        caller.post(INVOKE, body),
+        answered(&scene, json!({"by": "ada"}))
+    );
+    assert_eq!(
+        (status.as_u16(), &outcome["ok"]),
+        (200, &json!(true)),
+        "{outcome}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_in_the_first_documents_form_has_its_id() {
+    let scene = Scene::new();
+    file(&scene, "a.txt");
+    let call = json!({"id": "call_1", "name": "read_file", "arguments": {"path": "a.txt"}});
+    let (status, outcome) = scene.as_operator().post("/api/calls", call).await;
+    assert_eq!(status, 200, "{outcome}");
+    assert_eq!(outcome["metadata"]["callId"], "call_1");
+    let twice = json!({"id": "a", "callId": "a", "name": "read_file", "arguments": {}});
+    assert_eq!(scene.as_operator().post("/api/calls", twice).await.0, 400);
 }

@@ -1,4 +1,4 @@
-//! Questions over HTTP: seen and answered by the operator, never by whoever calls.
+//! Questions over HTTP: seen and answered by the operator, never by the caller.
 
 mod answers;
 mod callers;

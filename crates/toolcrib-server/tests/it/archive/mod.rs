@@ -25,12 +25,12 @@ fn tool(slug: &str) -> String {
     tool.to_string()
 }
 
-/// An archive that is in order.
+/// A valid archive.
 fn fine() -> Zip {
     Zip::with([Entry::packed("tools/a.json", tool("weather"))])
 }
 
-/// The same, with another `bundle.json`.
+/// The bytes of an archive.
 fn archive(zip: &Zip) -> Vec<u8> {
     zip.bytes()
 }
@@ -243,7 +243,7 @@ async fn an_archive_that_is_refused_leaves_nothing_behind() {
     assert_eq!(json.0, 415);
     assert_eq!(operator.get("/api/bundles/core/export").await.0, 403);
     assert_eq!(operator.get("/api/bundles/nobody/export").await.0, 404);
-    // The rest is in order.
+    // The rest is valid.
     assert_eq!(send(&operator, "/api/bundles/import", bytes).await.0, 201);
 }
 

@@ -12,7 +12,7 @@ async fn a_flood_is_bounded_and_told_to_come_back() {
     let flood = join_all((0..1000).map(|_| operator.post("/api/calls", call("hold", json!({})))));
     let watch = async {
         soon(|| (stage.scene.crib.registry().running().len() == 6).then_some(())).await;
-        // When all but those who wait are told, it is still so.
+        // After all others are reported, it is still so.
         let observer = stage.scene.api.observer();
         soon(|| (observer.in_flight() == 106).then_some(())).await;
         assert_eq!(stage.scene.crib.registry().running().len(), 6);

@@ -161,7 +161,7 @@ async fn questions_and_answers_are_told_of_also_those_of_others() {
             (&asked.data["status"], &asked.data["tool"]),
             (&json!("pending"), &json!("ask"))
         );
-        // Somebody in another process answers.
+        // Someone in another process answers.
         let queue = ApprovalQueue::at(
             stage.scene.home().join("approvals"),
             QueueOptions::default(),
@@ -198,7 +198,7 @@ async fn switching_a_tool_is_told_of_also_if_others_do_it() {
     let new = toolcrib::FnTool::new("brand_new", "Is new", |(), _cx| async { Ok(1) });
     stage.scene.crib.registry().register(new.unwrap()).unwrap();
     until(&mut frames, |frame| frame.event == "tools").await;
-    // The first look at what others did is over when a question has been told of.
+    // The first look at what others did is over when a question has been reported.
     let calling = operator.post(
         "/api/calls",
         json!({"tool": "ask", "approvalWaitMs": 15_000}),

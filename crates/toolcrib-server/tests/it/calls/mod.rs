@@ -212,7 +212,7 @@ impl Frames {
 
 fn read(text: &str) -> Frame {
     let mut lines = text.lines();
-    // The end of the server is no event of the stream, and leaves the last id as it is.
+    // The end of the server is not an event of the stream, and leaves the last id as it is.
     if text.starts_with("event: shutdown\n") {
         return Frame {
             id: String::new(),
@@ -231,7 +231,7 @@ fn read(text: &str) -> Frame {
     assert_eq!(
         read.to_string().len(),
         data.len(),
-        "a key stands there twice: {data}"
+        "a key is there twice: {data}"
     );
     Frame {
         id,

@@ -91,7 +91,7 @@ async fn a_call_without_an_id_of_the_callers_own_is_found_in_the_log() {
         (&state["status"], &state["ok"], &state["code"]),
         (&json!("done"), &json!(false), &json!("EXECUTION_ERROR"))
     );
-    // Who reads `outcome` finds it, also if nothing was kept but the record.
+    // A client that reads `outcome` finds it, even if nothing was kept but the record.
     assert_eq!(state["fromRecord"], true);
     assert_eq!(state["outcome"]["ok"], false);
     assert_eq!(state["outcome"]["error"]["code"], "EXECUTION_ERROR");
@@ -153,7 +153,7 @@ async fn a_call_is_accepted_when_it_is_on_disk_and_looked_at_without_waiting_for
     let stage = Stage::new();
     let operator = stage.operator().header("prefer", "respond-async");
     begin(&operator, json!({"tool": "hold", "callId": "first"})).await;
-    // Another process writes down calls of its own, and takes its time.
+    // Another process records its own calls, and takes its time.
     let kept = DurableDir::create(stage.scene.home().join("calls/ids")).unwrap();
     let lock = kept.lock().unwrap();
     let body = json!({"tool": "hold", "callId": "second"});
@@ -163,7 +163,7 @@ async fn a_call_is_accepted_when_it_is_on_disk_and_looked_at_without_waiting_for
     for (id, expected) in [("first", 200), ("no-such-call", 404)] {
         let path = format!("/api/calls/{id}");
         let look = tokio::time::timeout(Duration::from_secs(10), operator.get(&path));
-        let (status, state) = look.await.expect("a look waits for nobody");
+        let (status, state) = look.await.expect("a look waits for no one");
         assert_eq!(status, expected, "{state}");
     }
     drop(lock);
@@ -198,7 +198,7 @@ async fn pages_hold_calls_that_run_and_none_comes_twice_or_gets_lost() {
     let (_, first) = operator.get("/api/calls?pageSize=2").await;
     let mut seen = ids(&first);
     assert_eq!(seen, ["run-0", "run-1"]);
-    // All of them end before the next page: those that were told of, and those that were not.
+    // All of them end before the next page: those that were listed, and those that were not.
     stage.release.add_permits(5);
     for number in 0..5 {
         operator

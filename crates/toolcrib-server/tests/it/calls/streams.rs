@@ -125,7 +125,7 @@ async fn a_slow_reader_sees_a_gap_and_still_gets_the_outcome() {
     let operator = stage.operator().header("accept", "text/event-stream");
     let body = json!({"tool": "print", "args": {"times": 60, "bytes": 60_000}, "callId": "slow"});
     let answer = post_raw(&operator, "/api/calls", body).await;
-    // Nobody reads until it is over.
+    // No one reads until it is over.
     stage.operator().get("/api/calls/slow?waitMs=20000").await;
     let frames = Frames::of(answer).all().await;
     assert_eq!(frames[0].event, "gap");
@@ -208,7 +208,7 @@ async fn an_id_that_the_call_never_had_is_not_believed() {
         .header("last-event-id", "1.9007199254740976");
     let mut frames = Frames::of(reader.raw(Method::GET, path, "", None).await);
     assert_eq!(frames.next().await.unwrap().data["chunk"], "holding\n");
-    // Of what is over and forgotten nobody knows how many events there were.
+    // Of what is over and forgotten no one knows how many events there were.
     let (_, outcome) = stage
         .operator()
         .post("/api/calls", call("fail", json!({})))

@@ -101,14 +101,15 @@ impl Documented {
             let all = self.operations.iter().enumerate();
             all.filter(|(_, operation)| operation.fits(&segments))
         };
-        // `/tools/search` before `/tools/{…}`.
-        let Some(fewest) = fitting().map(|(_, operation)| operation.values).min() else {
-            return Found::Nothing;
-        };
-        let mut best = fitting().filter(|(_, operation)| operation.values == fewest);
-        match best.find(|(_, operation)| operation.method == method) {
+        // `/tools/search` before `/tools/{…}`; a fixed path without the method leaves the request to the other one, as in the server:
+        // `DELETE /api/things/all` may mean the thing of the id `all`.
+        let best = fitting()
+            .filter(|(_, operation)| operation.method == method)
+            .min_by_key(|(_, operation)| operation.values);
+        match best {
             Some((number, _)) => Found::Operation(number),
-            None => Found::OtherMethod,
+            None if fitting().next().is_some() => Found::OtherMethod,
+            None => Found::Nothing,
         }
     }
 
@@ -123,7 +124,7 @@ impl Documented {
         self.sound.lock().unwrap().insert(digest);
     }
 
-    /// What is wrong with an answer, if anything is.
+    /// The problem of an answer, if there is one.
     pub(super) fn check(
         &self,
         operation: usize,
@@ -154,7 +155,7 @@ impl Documented {
             return Ok(());
         }
         let value: Value = serde_json::from_slice(body)
-            .map_err(|error| format!("the body is no JSON: {error}"))?;
+            .map_err(|error| format!("the body is not JSON: {error}"))?;
         let Some(schema) = documented.get("schema") else {
             return Err("a body in JSON without a schema".to_owned());
         };
@@ -186,7 +187,7 @@ impl Documented {
     /// Whether an answer is the error of every route.
     pub(super) fn check_error(body: &[u8], status: u16) -> Result<(), String> {
         let value: Value = serde_json::from_slice(body)
-            .map_err(|error| format!("the body is no JSON: {error}"))?;
+            .map_err(|error| format!("the body is not JSON: {error}"))?;
         let code = value["error"]["code"].as_str().unwrap_or_default();
         let known = toolcrib::ErrorCode::from_wire(code);
         match (

@@ -85,6 +85,18 @@ impl Known {
             ("write_file", json!({"path": "a.txt", "content": "x"})),
             ("delete_file", json!({"path": "a.txt"})),
             ("move_file", json!({"from": "a.txt", "to": "../b"})),
+            (
+                "glob_files",
+                json!({"glob": "*.txt", "modifiedAfter": "1d"}),
+            ),
+            (
+                "edit_file",
+                json!({"path": "a.txt", "edits": [{"old": "x", "new": "y"}]}),
+            ),
+            (
+                "apply_patch",
+                json!({"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n+y\n"}),
+            ),
             ("weather", json!({"city": "Paris"})),
             ("find_tools", json!({"query": "read"})),
             ("nowhere/echo", json!({})),
@@ -124,7 +136,7 @@ impl Known {
         (*random.pick(&words)).to_owned()
     }
 
-    /// The digest of the question of a path, if it was told, else that of another one.
+    /// The digest of the question of a path, if it is known, else that of another one.
     pub(super) fn digest_of(&self, path: &str, random: &mut Random) -> String {
         let id = path.rsplit('/').next().unwrap_or_default();
         let own = self.digests.get(id).cloned();
@@ -139,7 +151,7 @@ impl Known {
         }
     }
 
-    /// Takes in what an answer tells.
+    /// Takes in the contents of an answer.
     pub(super) fn learn(&mut self, topic: &str, value: &Value, random: &mut Random) {
         match value {
             Value::Object(fields) => {

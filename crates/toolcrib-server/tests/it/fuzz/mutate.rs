@@ -436,7 +436,7 @@ fn json_body(sent: &mut Sent, random: &mut Random) {
     sent.body = Some(text.into_bytes());
 }
 
-/// Many numbers that a reader may have to look at twice, below a long name: whoever notes for each where it is needs the product of both.
+/// Many numbers that a reader may have to look at twice, below a long name: a reader that notes the place of each needs the product of both.
 fn large_below_long(random: &mut Random) -> String {
     let (name, count) = match random.once_in(50) {
         true => (500_000, 100_000),

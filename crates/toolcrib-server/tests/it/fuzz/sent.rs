@@ -8,7 +8,7 @@ use http_body_util::Full;
 #[derive(Debug, Clone)]
 pub(super) struct Sent {
     pub(super) method: String,
-    /// Raw, as it stands on the wire.
+    /// Raw, as it is on the wire.
     pub(super) path: String,
     /// Raw, without the question mark.
     pub(super) query: Option<String>,

@@ -29,10 +29,9 @@ async fn a_person_at_the_client_approves_and_that_is_recorded() {
 }
 
 #[tokio::test]
-async fn declining_dismissing_and_denying_are_a_no() {
+async fn declining_and_denying_are_a_no() {
     for answer in [
         json!({"action": "decline"}),
-        json!({"action": "cancel"}),
         json!({"action": "accept", "content": {"decision": "deny", "reason": "not today"}}),
     ] {
         let stage = Stage::patient();
@@ -48,6 +47,28 @@ async fn declining_dismissing_and_denying_are_a_no() {
         }
         assert_eq!(stage.launched(), 0);
     }
+}
+
+/// Programs without a person dismiss every question at once.
+#[tokio::test]
+async fn a_question_that_is_dismissed_waits_for_others_and_the_same_call_joins_it() {
+    let stage = Stage::patient();
+    let mut client = stage.legacy(asks()).await;
+    let id = client.begin("launch", json!({"name": "x"})).await;
+    let question = client.asked().await;
+    client.reply(&question, json!({"action": "cancel"})).await;
+    let waiting = client.result_of(id).await;
+    assert!(text(&waiting).contains("waits for a person"), "{waiting}");
+    let call = &waiting["_meta"]["toolcrib/call"];
+    assert_eq!(call["status"], "pending", "{waiting}");
+    // The same client with the same arguments is not asked again, and gets what a person elsewhere decides.
+    let again = client.begin("launch", json!({"name": "x"})).await;
+    stage.answer(ApprovalResponse::approve("Ada")).await;
+    let result = client.result_of(again).await;
+    assert_eq!(text(&result), "x is gone");
+    assert_eq!(result["_meta"]["toolcrib/call"]["callId"], call["callId"]);
+    assert!(client.is_quiet().await, "asked again: {:?}", client.aside);
+    assert_eq!(stage.launched(), 1);
 }
 
 #[tokio::test]
@@ -181,14 +202,14 @@ async fn edited_arguments_are_checked_like_those_of_a_new_call_and_may_be_mended
         result["_meta"]["toolcrib/call"]["approval"]["modified"],
         true
     );
-    // The model called something else: it is told behind the result.
+    // The model called something else: a note after the result says so.
     assert_eq!(
         result["content"][1]["text"],
         "A person changed arguments of this call before approving it: `name`. The result is that of the changed call."
     );
 }
 
-/// Case APR-001: out of the workspace is out of the workspace, whoever says so.
+/// Case APR-001: an approved path outside the workspace stays outside.
 #[tokio::test]
 async fn an_edit_that_leads_out_of_the_workspace_never_runs() {
     let stage = Stage::patient();
@@ -262,9 +283,9 @@ async fn what_a_tool_wants_to_know_is_passed_on_and_its_answer_back() {
     let blue = json!({"action": "accept", "content": {"colour": "blue"}});
     client.reply(&asked, blue).await;
     assert_eq!(text(&client.result_of(id).await), "painted \"blue\"");
-    // Who cannot be asked is told so.
+    // A client that cannot be asked gets an error that says so.
     let mut other = stage.legacy(json!({})).await;
     let failed = other.call("paint", json!({"name": "x"})).await;
-    assert!(text(&failed).contains("nobody can be asked"), "{failed}");
+    assert!(text(&failed).contains("no one can be asked"), "{failed}");
     assert_eq!(stage.launched(), 1);
 }

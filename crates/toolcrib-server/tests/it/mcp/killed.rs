@@ -148,7 +148,7 @@ fn an_approval_that_comes_after_the_server_was_killed_runs_nothing_twice() {
         crib.answer(id, digest, ApprovalResponse::approve("Ada"))
             .is_err()
     );
-    assert_eq!(launched(), 0, "nobody is there to run it");
+    assert_eq!(launched(), 0, "no one is there to run it");
     let mut second = Served::start(directory);
     let done = second.launch();
     assert_eq!(done["content"][0]["text"], "gone", "{done}");

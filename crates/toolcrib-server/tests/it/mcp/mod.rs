@@ -53,7 +53,7 @@ struct Launch {
 }
 
 impl Stage {
-    /// With people who have less than a second before a client is told that they are waited for.
+    /// With people who have less than a second before a client learns that the call waits for them.
     fn new() -> Self {
         Stage::with("mcp.approvalWaitMs = 300\n")
     }
@@ -117,12 +117,12 @@ impl Stage {
             if let Some(question) = self.questions().pop() {
                 return question;
             }
-            assert!(tokio::time::Instant::now() < deadline, "nobody is asked");
+            assert!(tokio::time::Instant::now() < deadline, "no one is asked");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// Somebody elsewhere answers.
+    /// Someone elsewhere answers.
     async fn answer(&self, response: ApprovalResponse) {
         let question = self.question().await.request;
         let digest = Some(question.args_digest.as_str());
@@ -175,7 +175,7 @@ fn register(crib: &Crib, launched: &Arc<AtomicUsize>) {
             };
             let elicitor = cx.elicitor().cloned();
             let elicitor = elicitor
-                .ok_or_else(|| ToolError::new(ErrorCode::UpstreamError, "nobody can be asked"))?;
+                .ok_or_else(|| ToolError::new(ErrorCode::UpstreamError, "no one can be asked"))?;
             let answer = elicitor.elicit(asked).await;
             let answer = answer
                 .map_err(|error| ToolError::new(ErrorCode::UpstreamError, error.to_string()))?;

@@ -1,4 +1,4 @@
-//! Clients that cannot be asked: the queue, for a while, and then the model is told what it waits for.
+//! Clients that cannot be asked: the queue, for a while, and then the model learns what it waits for.
 
 use super::*;
 
@@ -26,7 +26,7 @@ async fn the_model_is_told_what_is_waited_for_and_the_same_call_picks_it_up_once
         ] {
             assert!(text(&result).contains(part), "{result}");
         }
-        // Again, while nobody has answered: no second question.
+        // Again, while no one has answered: no second question.
         let again = client.call("launch", arguments.clone()).await;
         assert_eq!(again["_meta"]["toolcrib/call"]["callId"], told["callId"]);
         assert_eq!(stage.questions().len(), 1);
@@ -91,7 +91,7 @@ async fn another_principal_another_tool_and_other_arguments_are_other_calls() {
     assert_eq!(stage.launched(), 1);
 }
 
-/// A question that lapsed is put again: nobody has said anything yet.
+/// A question that lapsed is put again: no one has said anything yet.
 #[tokio::test]
 async fn after_a_question_has_lapsed_the_same_call_asks_again() {
     let stage = Stage::with("mcp.approvalWaitMs = 50\napprovals.expiresMs = 400\n");
@@ -112,7 +112,7 @@ async fn after_a_question_has_lapsed_the_same_call_asks_again() {
     assert_eq!(stage.launched(), 0);
 }
 
-/// Case APR-006: what answers questions is no tool.
+/// Case APR-006: what answers questions is not a tool.
 #[tokio::test]
 async fn no_tool_answers_questions() {
     let stage = Stage::new();

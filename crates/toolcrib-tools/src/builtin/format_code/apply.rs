@@ -45,7 +45,7 @@ pub(super) enum Formatted {
     Failed(Complaint),
 }
 
-/// What is wrong with a file.
+/// The problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Complaint {
     pub(super) line: Option<u64>,

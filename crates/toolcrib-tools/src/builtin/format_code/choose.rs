@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::formatter::Formatter;
 use crate::builtin::invalid;
-use crate::builtin::project::{self, Place, is_file, join, upwards};
+use crate::builtin::project::{self, ProjectPath, is_file, join, upwards};
 use crate::builtin::tree::{self, Files, Permission};
 use crate::model::error::ToolError;
 use crate::workspace::{Workspace, WorkspacePath};
@@ -26,7 +26,7 @@ pub(super) struct Job {
     pub(super) survey: Option<String>,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) jobs: Vec<Job>,
@@ -45,7 +45,7 @@ impl Plan {
         permission: &Permission,
     ) -> Result<Self, ToolError> {
         let mut plan = Plan::default();
-        let Place { directory, file } = Place::of(workspace, path)?;
+        let ProjectPath { directory, file } = ProjectPath::of(workspace, path)?;
         if let Some(name) = file {
             plan.add_file(workspace, &directory, &name, wanted)?;
             return Ok(plan);

@@ -3,7 +3,7 @@
 //! ```text
 //! choose     which formatters work on the path           survey   which files there are, and which a formatter means
 //! formatter  how each is asked                           apply    one run, one file
-//! told       the jobs one after the other, and what is told of them
+//! told       the jobs one after the other, and their report
 //! ```
 //!
 //! Settings of a workspace can be programs (a `.prettierrc.js`, plug-ins): whatever a formatter reads runs in the sandbox, without
@@ -12,10 +12,10 @@
 mod apply;
 mod choose;
 mod formatter;
+mod report;
 mod survey;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ use crate::workspace::Workspace;
 use apply::Shop;
 use choose::Plan;
 use formatter::Formatter;
-use told::Told;
+use report::FormatReport;
 
 /// How long a call may take.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -63,7 +63,7 @@ impl FormatCode {
         FormatCode {
             spec: Arc::new(spec()),
             runner,
-            // Whatever the setting for `shell` is: nobody is asked, so there is always a wall.
+            // Whatever the setting for `shell` is: no one is asked, so there is always a wall.
             wall: Wall::of(Level::Process),
         }
     }
@@ -110,7 +110,7 @@ fn spec() -> ToolSpec {
                     "properties": {
                         "path": {"type": "string", "description": "Relative to the workspace"},
                         "line": {"type": "integer", "description": "The line that cannot be read"},
-                        "message": {"type": "string", "description": "What is wrong with it"}
+                        "message": {"type": "string", "description": "The problem"}
                     }
                 }
             },
@@ -138,6 +138,21 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "rustfmt",
+        "cargo fmt",
+        "ruff",
+        "black",
+        "prettier",
+        "gofmt",
+        "style",
+        "beautify",
+        "prettify",
+        "tidy",
+        "indent",
+        "pretty print",
+        "lint",
+    ]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(true),
@@ -149,9 +164,6 @@ fn spec() -> ToolSpec {
         json!({}),
         json!({"path": "web/app.ts", "formatter": "prettier"}),
     ];
-    spec.keywords = ["rustfmt", "ruff", "black", "prettier", "gofmt", "style"]
-        .map(str::to_owned)
-        .to_vec();
     spec.limits = LimitsPatch {
         timeout_ms: Some(as_millis(TIMEOUT)),
         ..LimitsPatch::default()
@@ -213,7 +225,7 @@ impl Tool for FormatCode {
                 workspace,
                 check: args.check,
             };
-            let mut told = Told::of(&plan);
+            let mut told = FormatReport::of(&plan);
             for job in &plan.jobs {
                 told.work(&shop, job).await?;
             }

@@ -45,7 +45,7 @@ fn paths(value: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// Says that a test cannot run here, and why: in its output, and where `test.sh` tells it at the end.
+/// Says that a test cannot run here, and why: in its output, and where `test.sh` reports it at the end.
 fn skipped(why: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));
@@ -173,7 +173,7 @@ async fn a_cargo_project_is_formatted_along_its_module_tree() {
         read(&test, "src/main.rs"),
         format!("mod a;\nmod b;\n{NEAT}")
     );
-    // What is no module is data.
+    // A file that is not a module is data.
     assert_eq!(read(&test, "tests/data/not_a_module.rs"), "fn  x(){}\n");
     assert_eq!(outcome.sandbox.as_ref().unwrap().level, "process");
     assert!(test.asked().is_empty());

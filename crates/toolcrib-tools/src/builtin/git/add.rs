@@ -67,7 +67,7 @@ fn spec() -> ToolSpec {
         "type": "object",
         "required": ["staged", "fileCount", "additions", "deletions", "truncated"],
         "properties": {
-            "staged": changes::schema("What is staged now, of what was named"),
+            "staged": changes::schema("The named files that are staged now"),
             "fileCount": {"type": "integer", "description": "How many files that are, listed or not"},
             "additions": {"type": "integer", "description": "Lines that came, in all of them"},
             "deletions": {"type": "integer", "description": "Lines that went, in all of them"},
@@ -83,6 +83,8 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords =
+        crate::builtin::keywords(&["stage", "staging", "index", "stage files", "track"]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(true),

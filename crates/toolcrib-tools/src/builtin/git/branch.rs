@@ -101,7 +101,7 @@ fn spec() -> ToolSpec {
                         "current": {"type": "boolean", "description": "True for the one that is checked out"},
                         "remote": {"type": "boolean", "description": "True for a branch of a remote"},
                         "upstream": {"type": "string", "description": "The branch it follows"},
-                        "track": {"type": "string", "description": "How it stands to that: ahead 1, behind 2, or gone"},
+                        "track": {"type": "string", "description": "Compared with that: ahead 1, behind 2, or gone"},
                         "date": {"type": "string", "description": "When its last commit was made, ISO 8601"},
                         "subject": {"type": "string", "description": "The first line of its last commit"}
                     }
@@ -122,6 +122,15 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "checkout",
+        "switch",
+        "create a branch",
+        "switch branch",
+        "branches",
+        "merge base",
+        "new branch",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(false),
@@ -203,7 +212,7 @@ impl Tool for GitBranch {
 
     fn look(&self, _args: &JsonObject, _workspace: Option<&Workspace>) -> Look {
         let git = Arc::clone(&self.git);
-        // What cannot work needs nobody's approval: the call will fail and say why.
+        // What cannot work needs no one's approval: the call will fail and say why.
         Look::later(move |args, workspace| {
             approval(&git, args, workspace).unwrap_or_else(Approval::allow)
         })
@@ -327,7 +336,7 @@ impl GitBranch {
             "switch",
             "--quiet",
             "--no-guess",
-            // What is ignored is often what nobody can bring back.
+            // Ignored files often cannot be restored.
             "--no-overwrite-ignore",
             "--no-recurse-submodules",
             "--end-of-options",
@@ -417,7 +426,7 @@ impl GitBranch {
     }
 }
 
-/// What is asked before a branch goes.
+/// The question before a branch is deleted.
 fn question(git: &Git, args: &Args, name: &str, workspace: &Workspace) -> Approval {
     let reason = "it deletes a branch";
     let shown = text::visible_line(name);

@@ -1,7 +1,7 @@
 //! `git diff --raw --numstat [--patch] -z`, read: which files changed, by how many lines, and the patch.
 //!
 //! With `-z` the three parts come one after the other: entries that begin with a colon, entries of two numbers, an empty one, and
-//! the patch. What is cut off at the end is left out.
+//! the patch. An entry that is cut off at the end is left out.
 
 use serde_json::{Value, json};
 

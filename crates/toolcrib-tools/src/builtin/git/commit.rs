@@ -94,6 +94,15 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "save",
+        "record",
+        "check in",
+        "snapshot",
+        "commit changes",
+        "save changes",
+        "version control",
+    ]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(false),
@@ -214,14 +223,14 @@ fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Appr
                 ))
                 .with_basis(json!({"unknown": true}))
         }
-        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis it commits nothing, should
+        // What cannot work needs no one's approval: the call will fail and say why. Without a basis it commits nothing, should
         // it work by then.
         Err(error) => Approval::allow().with_effect(format!("commit nothing: {error}")),
     }
 }
 
 impl GitCommit {
-    /// What is staged, if it is what was agreed to; nothing if nobody could be told what that is.
+    /// The staged tree, if it is the approved one; nothing if it could not be shown.
     async fn agreed(
         &self,
         args: &Args,

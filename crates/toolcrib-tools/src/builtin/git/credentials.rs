@@ -1,6 +1,6 @@
 //! As whom a push over HTTP logs in.
 //!
-//! A secret is told to a host that it is bound to, and to no other: one that is kept without hosts is refused, since the address of a
+//! A secret is sent to a host that it is bound to, and to no other: one that is saved without hosts is refused, since the address of a
 //! remote is the repository's to choose. Git gets it from a helper that exists for this one run and this one address; no
 //! program of the repository runs beside it (`outgoing`).
 
@@ -20,7 +20,7 @@ const TOKEN_USER: &str = "git";
 const USER: &str = "TOOLCRIB_PUSH_USER";
 const PASSWORD: &str = "TOOLCRIB_PUSH_PASSWORD";
 
-/// What git runs to be told. It answers the question and keeps nothing.
+/// The credential helper that git runs. It answers the question and keeps nothing.
 const HELPER: &str = "!f() { test \"$1\" = get && printf 'username=%s\\npassword=%s\\n' \"$TOOLCRIB_PUSH_USER\" \"$TOOLCRIB_PUSH_PASSWORD\"; }; f";
 
 /// A user and a password or token.
@@ -46,7 +46,7 @@ pub(super) fn origin(git: &Git, web: &Web) -> Result<Origin, ToolError> {
         let name = SecretName::parse(name).map_err(|why| {
             ToolError::new(
                 ErrorCode::ToolUnavailable,
-                format!("the setting `git.secret` is no name of a secret: {why}"),
+                format!("the setting `git.secret` is not the name of a secret: {why}"),
             )
         })?;
         if is_for(git, &name, &web.target)? {
@@ -128,7 +128,7 @@ pub(super) fn login(git: &Git, web: &Web, origin: &Origin) -> Result<Option<Logi
         .unwrap_or_else(|| TOKEN_USER.to_owned());
     let is_line = |text: &str| !text.contains(['\n', '\r', '\0']);
     if !is_line(&user) || !is_line(password.expose()) {
-        let message = "the user name or password for the push has a line break in it, which git cannot be told";
+        let message = "the user name or password for the push has a line break in it, which git cannot accept";
         return Err(ToolError::new(ErrorCode::ToolUnavailable, message));
     }
     Ok(Some(Login { user, password }))

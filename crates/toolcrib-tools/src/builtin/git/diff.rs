@@ -67,7 +67,7 @@ fn spec() -> ToolSpec {
             "staged": {
                 "type": "boolean",
                 "default": false,
-                "description": "What is staged, compared with the last commit (or with `from`)"
+                "description": "The staged changes, compared with the last commit (or with `from`)"
             },
             "from": revision("A commit to compare with, such as HEAD~2, main or a1b2c3d; without `to`, the files as they are now are compared with it"),
             "to": revision("The commit that `from` is compared with"),
@@ -105,6 +105,15 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "changes",
+        "difference",
+        "compare",
+        "what changed",
+        "changed lines",
+        "modifications",
+        "show changes",
+    ]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(true),

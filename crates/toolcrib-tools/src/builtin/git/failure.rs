@@ -56,7 +56,7 @@ pub(super) fn tree_elsewhere() -> ToolError {
 
 pub(super) fn broken() -> ToolError {
     ToolError::failed(
-        "there is a `.git` here that is no repository; see what `git status` says in a terminal",
+        "there is a `.git` here that is not a repository; see what `git status` says in a terminal",
     )
 }
 

@@ -1,4 +1,4 @@
-//! How git is run: always behind the wall, told where its repository is, with everything switched off that nobody needs.
+//! How git is run: always behind the wall, told where its repository is, with everything switched off that no one needs.
 //!
 //! The wall is what holds; the switches keep a repository's programs from running where they would only be in the way, and make
 //! the output one that can be read whatever anybody's settings say.
@@ -53,7 +53,7 @@ const SETTINGS: &[&str] = &[
     "advice.detachedHead=false",
     "color.ui=false",
     "column.ui=never",
-    // Who owns a repository says nothing about it here: whatever it names runs behind the wall.
+    // The owner of a repository does not matter here: every program that it names runs in the sandbox.
     "safe.directory=*",
 ];
 
@@ -84,9 +84,9 @@ pub(super) struct Output {
     pub(super) exit_code: i32,
 }
 
-/// What is kept of stdout.
+/// The kept part of stdout.
 #[derive(Debug, Default)]
-struct Kept {
+struct CappedOutput {
     bytes: Vec<u8>,
     is_cut: bool,
 }
@@ -169,7 +169,7 @@ impl Git {
         run: Run,
         keep: usize,
     ) -> Result<Output, ToolError> {
-        let kept = Arc::<Mutex<Kept>>::default();
+        let kept = Arc::<Mutex<CappedOutput>>::default();
         let run = Run {
             keep: Some(MAX_STDERR),
             bytes: Some(keeping(Arc::clone(&kept), keep)),
@@ -210,7 +210,7 @@ impl Git {
     }
 }
 
-/// Git without a repository, with everything switched off that nobody needs.
+/// Git without a repository, with everything switched off that no one needs.
 pub(super) fn plain(hooks: Hooks) -> Command {
     let mut command = Command::new("git").args(["--no-pager", "--literal-pathspecs"]);
     for setting in SETTINGS {
@@ -226,13 +226,13 @@ pub(super) fn plain(hooks: Hooks) -> Command {
         .env("GIT_EDITOR", "false")
         .env("GIT_SEQUENCE_EDITOR", "false")
         .env("GIT_PAGER", "cat")
-        // What is shown is what is there, whatever somebody put in its place.
+        // The real content is shown, whatever replacement refs say.
         .env("GIT_NO_REPLACE_OBJECTS", "1")
         // Nothing is fetched in passing.
         .env("GIT_NO_LAZY_FETCH", "1")
 }
 
-fn keeping(kept: Arc<Mutex<Kept>>, most: usize) -> ByteSink {
+fn keeping(kept: Arc<Mutex<CappedOutput>>, most: usize) -> ByteSink {
     Box::new(move |bytes| {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         let room = bytes.len().min(most.saturating_sub(kept.bytes.len()));

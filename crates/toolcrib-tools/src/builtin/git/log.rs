@@ -130,6 +130,17 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "history",
+        "commits",
+        "past",
+        "who changed",
+        "blame",
+        "author",
+        "recent commits",
+        "latest commits",
+        "changelog",
+    ]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(true),
@@ -205,7 +216,7 @@ impl Args {
             if let Some(text) = text {
                 names::check_line("git_log", pointer, text)?;
                 if matches!(option, "--since" | "--until") && !is_time(text) {
-                    let why = "is no time; write 2026-01-31, 2026-01-31T12:00:00, yesterday or 2 weeks ago";
+                    let why = "is not a time; write 2026-01-31, 2026-01-31T12:00:00, yesterday or 2 weeks ago";
                     return Err(super::super::invalid("git_log", pointer, why));
                 }
                 words.push(format!("{option}={text}"));
@@ -300,7 +311,7 @@ fn read(output: &[u8]) -> Vec<Commit> {
     let mut parts = output.split(|byte| *byte == 0);
     while let Some(first) = parts.next() {
         let first = String::from_utf8_lossy(first);
-        // Before a hash stands what the commit before it changed.
+        // Before a hash is what the commit before it changed.
         let (stat, hash) = first.rsplit_once('\n').unwrap_or(("", &first));
         if let (Some(commit), Some(changed)) = (commits.last_mut(), stat_of(stat)) {
             commit.changed = Some(changed);

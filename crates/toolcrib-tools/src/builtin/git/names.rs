@@ -28,7 +28,7 @@ pub(super) fn check_branch(tool: &str, pointer: &str, name: &str) -> Result<(), 
         return wrong("has a part that starts with `.` or ends with `.lock`");
     }
     if name == "@" || name == "HEAD" || name.starts_with("refs/") {
-        return wrong("is no plain name of a branch, such as `feature/login`");
+        return wrong("is not a plain branch name, such as `feature/login`");
     }
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::credentials::{self, Origin};
 use super::failure;
 use super::invoke::Git;
 use super::names;
-use super::remote::Place;
+use super::remote::RemoteLocation;
 use super::repository::Repository;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::hex;
@@ -45,7 +45,7 @@ pub(super) struct Outgoing {
     /// The first line of its message.
     subject: String,
     pub(super) remote: String,
-    pub(super) place: Place,
+    pub(super) place: RemoteLocation,
     pub(super) origin: Origin,
     /// The commit that the remote's branch was at when it was last heard of.
     pub(super) tracked: Option<String>,
@@ -115,10 +115,10 @@ impl Outgoing {
             );
             return Err(ToolError::failed(message));
         };
-        let place = Place::of(address, repository, workspace, git.runner.egress())?;
+        let place = RemoteLocation::of(address, repository, workspace, git.runner.egress())?;
         let origin = match &place {
-            Place::Web(web) => credentials::origin(git, web)?,
-            Place::Inside(_) | Place::Outside(_) => Origin::Nobody,
+            RemoteLocation::Web(web) => credentials::origin(git, web)?,
+            RemoteLocation::Inside(_) | RemoteLocation::Outside(_) => Origin::Nobody,
         };
         let sets_upstream = wanted.set_upstream
             && match (upstream_remote, upstream_ref) {
@@ -195,7 +195,7 @@ impl Outgoing {
     /// What a person decides on.
     pub(super) fn effect(&self, workspace: &Workspace) -> String {
         let count = match self.commits.len() {
-            // What the remote has is known here by a ref, which whoever writes the repository can set.
+            // The state of the remote is known here by a ref, which any writer of the repository can set.
             0 => format!(
                 "nothing new as far as is known here (up to {} {})",
                 &self.hash[..self.hash.len().min(10)],

@@ -1,7 +1,7 @@
 //! `git status --porcelain=v2 --branch -z`, read.
 //!
 //! Every entry is a line that ends in NUL, so that no name of a file can be taken for something else; a renamed one has its old
-//! name after another NUL. What is cut off at the end is left out.
+//! name after another NUL. An entry that is cut off at the end is left out.
 
 /// What git says of a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,9 +32,9 @@ pub(super) struct Entry {
     pub(super) path: Vec<u8>,
     /// What it was called before.
     pub(super) old_path: Option<Vec<u8>>,
-    /// What is in the index, compared with the commit.
+    /// The index compared with the commit.
     pub(super) staged: Option<&'static str>,
-    /// What is in the tree, compared with the index.
+    /// The tree compared with the index.
     pub(super) unstaged: Option<&'static str>,
     /// How two sides contradict each other.
     pub(super) conflict: Option<&'static str>,

@@ -16,7 +16,7 @@ use super::credentials;
 use super::failure;
 use super::invoke::{Git, Hooks, Output};
 use super::outgoing::{Outgoing, Wanted};
-use super::remote::Place;
+use super::remote::RemoteLocation;
 use super::repository::{self, Repository};
 use super::sending;
 use super::upstream;
@@ -114,6 +114,9 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "upload", "publish", "remote", "origin", "send", "share", "github", "gitlab",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(true),
@@ -215,7 +218,7 @@ fn approval(git: &Git, args: &JsonObject, workspace: Option<&Workspace>) -> Appr
                 "push a branch; what would leave and where to is not known ({error})"
             ))
             .with_basis(json!({"unknown": true})),
-        // What cannot work needs nobody's approval: the call will fail and say why. Without a basis nothing leaves, should it
+        // What cannot work needs no one's approval: the call will fail and say why. Without a basis nothing leaves, should it
         // work by then.
         Err(error) => return Approval::allow().with_effect(format!("push nothing: {error}")),
     };
@@ -290,8 +293,8 @@ impl GitPush {
             .await?
         };
         let login = match &outgoing.place {
-            Place::Web(web) => credentials::login(&self.git, web, &outgoing.origin)?,
-            Place::Inside(_) | Place::Outside(_) => None,
+            RemoteLocation::Web(web) => credentials::login(&self.git, web, &outgoing.origin)?,
+            RemoteLocation::Inside(_) | RemoteLocation::Outside(_) => None,
         };
         let command = sending::command(ours.path(), repository, outgoing, force, login.as_ref());
         let wall = outgoing.place.wall(ours.path());
@@ -306,7 +309,7 @@ impl GitPush {
         pushed
     }
 
-    /// What is left to do, and what came of it.
+    /// The remaining steps, and their result.
     async fn done(
         &self,
         cx: &CallContext,

@@ -1,7 +1,7 @@
 //! Where a remote is, and what of the wall is opened to reach it: one repository or one host, and nothing else.
 //!
-//! The address is git's own word for where a push goes (`git remote get-url --push`, with `insteadOf` and the like applied). What is
-//! judged here is what is dialled or opened later: the push itself does not read the repository's settings again.
+//! The address is git's own word for where a push goes (`git remote get-url --push`, with `insteadOf` and the like applied). The address
+//! judged here is the one that is dialled or opened later: the push itself does not read the repository's settings again.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ const MAX_ADDRESS: usize = 4096;
 
 /// Where a remote is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum RemoteLocation {
     /// A repository in the workspace: nothing has to be opened.
     Inside(PathBuf),
     /// A repository elsewhere on this machine.
@@ -41,7 +41,7 @@ pub(super) struct Web {
     pub(super) password: Option<Secret>,
 }
 
-impl Place {
+impl RemoteLocation {
     /// Reads the address of a remote. Looks at directories, so it blocks.
     pub(super) fn of(
         address: &str,
@@ -57,7 +57,7 @@ impl Place {
             .split_once("://")
             .map(|(scheme, _)| scheme.to_ascii_lowercase());
         match scheme.as_deref() {
-            Some("http" | "https") => web(address, egress).map(Place::Web),
+            Some("http" | "https") => web(address, egress).map(RemoteLocation::Web),
             Some("file") => local(&address["file://".len()..], repository, workspace),
             Some(other) => Err(no_way(&format!("`{}://`", text::shorten(other, 20)))),
             None if is_helper(address) => {
@@ -74,45 +74,47 @@ impl Place {
         let mut wall = Wall::of(Level::Process);
         wall.read.push(ours.to_owned());
         match self {
-            Place::Inside(_) => {}
-            Place::Outside(place) => wall.write.push(place.clone()),
-            Place::Web(web) => wall.network = Reachable::hosts(&[web.target.to_string()]),
+            RemoteLocation::Inside(_) => {}
+            RemoteLocation::Outside(place) => wall.write.push(place.clone()),
+            RemoteLocation::Web(web) => wall.network = Reachable::hosts(&[web.target.to_string()]),
         }
         wall
     }
 
-    /// What git is told.
+    /// The arguments for git.
     pub(super) fn address(&self) -> String {
         match self {
-            Place::Inside(place) | Place::Outside(place) => place.to_string_lossy().into_owned(),
-            Place::Web(web) => web.url.to_string(),
+            RemoteLocation::Inside(place) | RemoteLocation::Outside(place) => {
+                place.to_string_lossy().into_owned()
+            }
+            RemoteLocation::Web(web) => web.url.to_string(),
         }
     }
 
     /// The protocol that git has to be permitted.
     pub(super) fn protocol(&self) -> &'static str {
         match self {
-            Place::Inside(_) | Place::Outside(_) => "file",
-            Place::Web(web) if web.target.https => "https",
-            Place::Web(_) => "http",
+            RemoteLocation::Inside(_) | RemoteLocation::Outside(_) => "file",
+            RemoteLocation::Web(web) if web.target.https => "https",
+            RemoteLocation::Web(_) => "http",
         }
     }
 
     /// What a person is shown; never credentials.
     pub(super) fn shown(&self, workspace: &Workspace) -> String {
         match self {
-            Place::Inside(place) => {
+            RemoteLocation::Inside(place) => {
                 let path = place.strip_prefix(workspace.root()).unwrap_or(place);
                 format!(
                     "`{}` in the workspace",
                     text::visible_line(&path.to_string_lossy())
                 )
             }
-            Place::Outside(place) => format!(
+            RemoteLocation::Outside(place) => format!(
                 "`{}`, outside of the workspace, which git can write for it",
                 text::visible_line(&place.to_string_lossy())
             ),
-            Place::Web(web) => text::shorten(web.url.as_str(), 300),
+            RemoteLocation::Web(web) => text::shorten(web.url.as_str(), 300),
         }
     }
 }
@@ -136,7 +138,7 @@ fn is_helper(address: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
-/// `host:path`, as git tells it from a path: a colon before any slash.
+/// `host:path`, as git distinguishes it from a path: a colon before any slash.
 fn is_ssh(address: &str) -> bool {
     match (address.find(':'), address.find('/')) {
         (Some(colon), Some(slash)) => colon < slash,
@@ -202,7 +204,11 @@ impl Web {
     }
 }
 
-fn local(path: &str, repository: &Repository, workspace: &Workspace) -> Result<Place, ToolError> {
+fn local(
+    path: &str,
+    repository: &Repository,
+    workspace: &Workspace,
+) -> Result<RemoteLocation, ToolError> {
     let missing = || {
         let path = text::shorten(&text::visible_line(path), 200);
         ToolError::new(
@@ -222,7 +228,7 @@ fn local(path: &str, repository: &Repository, workspace: &Workspace) -> Result<P
         .find(|place| is_bare(place))
         .ok_or_else(missing)?;
     if place.starts_with(workspace.root()) {
-        return Ok(Place::Inside(place));
+        return Ok(RemoteLocation::Inside(place));
     }
     if let Some(why) = reaches_own_data(&place, Access::Write, workspace) {
         let message = format!("the remote is a directory that {why}");
@@ -233,7 +239,7 @@ fn local(path: &str, repository: &Repository, workspace: &Workspace) -> Result<P
             "the remote is a directory that the workspace lies in, which is not opened for a push";
         return Err(ToolError::new(ErrorCode::PermissionDenied, message));
     }
-    Ok(Place::Outside(place))
+    Ok(RemoteLocation::Outside(place))
 }
 
 #[cfg(test)]

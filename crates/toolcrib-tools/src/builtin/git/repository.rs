@@ -27,7 +27,7 @@ pub(super) struct Repository {
     pub(super) tree: PathBuf,
     /// Git's own directory of this tree.
     pub(super) git_dir: PathBuf,
-    /// What is shared with other trees of the same repository; mostly the same directory.
+    /// The directory shared with other trees of the same repository; mostly the same directory.
     pub(super) common_dir: PathBuf,
     /// The workspace.
     root: PathBuf,
@@ -159,7 +159,7 @@ impl Repository {
         }
     }
 
-    /// What is under way in the repository, if something is.
+    /// The operation in progress in the repository, if there is one.
     pub(super) fn operation(&self) -> Option<&'static str> {
         [
             ("MERGE_HEAD", "merge"),
@@ -271,7 +271,7 @@ pub(super) fn is_bare(directory: &Path) -> bool {
         .all(|name| is_there(directory, name))
 }
 
-/// The tree that a repository's settings name. Git is told the tree, so this is about what to say, not about what holds.
+/// The tree that a repository's settings name. Git gets the tree explicitly, so this affects the message, not the result.
 fn other_tree(config: &str) -> Option<String> {
     let mut is_core = false;
     let mut named = None;

@@ -13,7 +13,7 @@ use super::credentials::{Login, Origin};
 use super::failure;
 use super::invoke::{self, Hooks, Output};
 use super::outgoing::Outgoing;
-use super::remote::Place;
+use super::remote::RemoteLocation;
 use super::repository::Repository;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -101,7 +101,7 @@ pub(super) fn command(
         let certificates = certificates.to_string_lossy();
         words.extend(["-c".to_owned(), format!("http.sslCAInfo={certificates}")]);
     }
-    if let (Place::Web(web), Some(_)) = (place, login) {
+    if let (RemoteLocation::Web(web), Some(_)) = (place, login) {
         words.extend(Login::settings(&web.target));
     }
     words.extend(["push", "--porcelain", "--no-progress", "--no-verify"].map(str::to_owned));
@@ -122,9 +122,9 @@ pub(super) fn command(
             repository.common_dir.join("objects"),
         );
     let command = match place {
-        Place::Inside(_) | Place::Outside(_) => command,
-        // Nor are anybody else's settings read, which could lead elsewhere or tell somebody the password.
-        Place::Web(_) => command
+        RemoteLocation::Inside(_) | RemoteLocation::Outside(_) => command,
+        // Nor are anybody else's settings read, which could lead elsewhere or tell someone the password.
+        RemoteLocation::Web(_) => command
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null"),
     };

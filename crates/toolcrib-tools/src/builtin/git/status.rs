@@ -1,4 +1,4 @@
-//! `git_status`: which branch it is, how it stands to its upstream, and what has changed.
+//! `git_status`: the branch, its relation to its upstream, and the changes.
 //!
 //! One run of git says all of it.
 
@@ -75,7 +75,7 @@ fn spec() -> ToolSpec {
             "upstream": {"type": "string", "description": "The branch it follows, such as origin/main"},
             "ahead": count("Commits that the upstream does not have, as far as is known here"),
             "behind": count("Commits that only the upstream has, as far as is known here"),
-            "operation": {"type": "string", "description": "What is under way: merge, rebase, cherry-pick, revert or bisect"},
+            "operation": {"type": "string", "description": "The operation in progress: merge, rebase, cherry-pick, revert or bisect"},
             "clean": {"type": "boolean", "description": "True if nothing has changed"},
             "entries": {
                 "type": "array",
@@ -87,7 +87,7 @@ fn spec() -> ToolSpec {
                         "path": {"type": "string", "description": "Relative to the workspace; a directory ends with a slash"},
                         "oldPath": {"type": "string", "description": "What it was called before"},
                         "staged": {"type": "string", "description": "What a commit would record: added, modified, deleted, renamed, copied or typeChanged"},
-                        "unstaged": {"type": "string", "description": "What is not staged: modified, deleted, typeChanged, renamed or untracked"},
+                        "unstaged": {"type": "string", "description": "The unstaged change: modified, deleted, typeChanged, renamed or untracked"},
                         "conflict": {"type": "string", "description": "How two sides of a merge contradict each other"}
                     }
                 }
@@ -114,6 +114,16 @@ fn spec() -> ToolSpec {
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "changed files",
+        "uncommitted",
+        "untracked",
+        "working tree",
+        "modified files",
+        "clean",
+        "dirty",
+        "current branch",
+    ]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(true),

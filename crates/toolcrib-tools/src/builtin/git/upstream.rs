@@ -1,7 +1,7 @@
 //! Notes which branch a branch follows, in `.git/config`: the one thing about git that is not left to git.
 //!
 //! Programs behind the wall cannot write that file, since it names programs that run outside of it. So the section is appended here,
-//! made of two names that were read before, with git's own lock file, in the workspace. A person was told so before.
+//! made of two names that were read before, with git's own lock file, in the workspace. A person was informed of that before.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -28,7 +28,8 @@ pub(super) fn set(
     let place = repository.common_dir.join("config");
     let path = place.strip_prefix(workspace.root()).ok();
     let path = path.and_then(|path| path.to_str());
-    let path = path.ok_or_else(|| ToolError::failed("`.git/config` has a name that is no text"))?;
+    let path =
+        path.ok_or_else(|| ToolError::failed("`.git/config` has a name that is not a text"))?;
     let path = workspace.path(path)?;
     let (directory, name) = workspace.open_parent(&path)?;
     let stat = rustix::fs::statat(&directory, &name, AtFlags::SYMLINK_NOFOLLOW)

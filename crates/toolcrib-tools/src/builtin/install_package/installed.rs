@@ -6,9 +6,10 @@ use super::manager::Manager;
 use super::package::Package;
 use super::plan::Plan;
 use crate::builtin::project::{self, join, upwards};
+use crate::model::json::read_bounded;
 use crate::workspace::Workspace;
 
-/// How many packages are told.
+/// How many packages are reported.
 pub(super) const MAX_TOLD: usize = 200;
 
 /// The packages that a call installed: those that were asked for, and of pip also what they need. Blocks.
@@ -56,7 +57,7 @@ pub(super) fn said(workspace: &Workspace, path: &str) -> Option<(String, String)
         return of_table(&manifest, "package");
     }
     if let Some(manifest) = read("package.json") {
-        let manifest: Value = serde_json::from_str(&manifest).ok()?;
+        let manifest = read_bounded(manifest.as_bytes()).ok()?;
         let said = |key: &str| Some(manifest.get(key)?.as_str()?.to_owned());
         return Some((said("name")?, said("version").unwrap_or_default()));
     }
@@ -75,7 +76,7 @@ fn local_name(workspace: &Workspace, plan: &Plan, path: &str) -> Option<String> 
     }
     // A tarball: npm has written down what is in it.
     let manifest = project::read(workspace, &join(&plan.root, "package.json"))?;
-    let manifest: Value = serde_json::from_str(&manifest).ok()?;
+    let manifest = read_bounded(manifest.as_bytes()).ok()?;
     let file = path.rsplit('/').next()?;
     let lists = ["dependencies", "devDependencies"].iter();
     lists
@@ -102,7 +103,7 @@ fn of_cargo(workspace: &Workspace, root: &str, name: &str) -> Option<String> {
 fn of_npm(workspace: &Workspace, root: &str, name: &str) -> Option<String> {
     upwards(root).find_map(|directory| {
         let lock = read_large(workspace, &join(directory, "package-lock.json"))?;
-        let lock: Value = serde_json::from_str(&lock).ok()?;
+        let lock = read_bounded(lock.as_bytes()).ok()?;
         let packages = lock.get("packages")?.as_object()?;
         let below = match (directory, root) {
             (".", root) => root,
@@ -131,13 +132,13 @@ fn of_go(said: &str, name: &str) -> Option<String> {
 
 /// What pip reports (<https://pip.pypa.io/en/stable/reference/installation-report/>).
 fn of_pip(plan: &Plan, report: &str) -> Vec<Value> {
-    let report: Value = serde_json::from_str(report).unwrap_or_default();
+    let report = read_bounded(report.as_bytes()).unwrap_or_default();
     let entries = report.get("install").and_then(Value::as_array);
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
     let one = |entry: &Value| {
         let url = text(entry.pointer("/download_info/url"));
         let source = match url.strip_prefix("file://") {
-            // Where it is on the host is nobody's business.
+            // Where it is on the host is no one's business.
             Some(file) => plan
                 .packages
                 .iter()

@@ -18,7 +18,7 @@ use crate::process::{CallTemp, Reachable, Wall};
 use crate::sandbox::Level;
 use crate::workspace::Workspace;
 
-/// How much is told of what the manager printed, in bytes from its end.
+/// How much of the manager's output is reported, in bytes from its end.
 const MAX_TAIL: usize = 4 * 1024;
 
 /// An installation that is under way.
@@ -118,7 +118,7 @@ impl Job {
         });
     }
 
-    /// What is told of an installation that went well. Blocks.
+    /// The report of a successful installation. Blocks.
     pub(super) fn told(
         &self,
         workspace: &Workspace,
@@ -193,7 +193,7 @@ impl Job {
         let reached = match plan.is_local() {
         true => "packages of the workspace are installed without network, so what they need has to be there already".to_owned(),
         false => format!(
-            "it could reach {} and no other host; another registry has to be named in the settings of whoever runs Toolcrib",
+            "it could reach {} and no other host; another registry must be set in Toolcrib's settings",
             plan.registry.hosts.join(", ")
         ),
     };
@@ -213,7 +213,7 @@ impl Job {
     }
 }
 
-/// Writes what a manager finds in the call's directory. Nobody else has been there yet.
+/// Writes what a manager finds in the call's directory. No one else has been there yet.
 fn fill(plan: &Plan, temp: &Path) -> std::io::Result<()> {
     for (name, content) in &plan.registry.files {
         let file = temp.join(name);

@@ -19,7 +19,7 @@ pub(super) enum Manager {
     Go,
 }
 
-/// What is to be installed, and how.
+/// The packages to install, and how.
 pub(super) struct Order<'a> {
     pub(super) manager: Manager,
     /// The directory of the project on the host.
@@ -90,7 +90,7 @@ impl Manager {
         !matches!(name, "Cargo.toml" | "package.json" | "go.mod" | "go.work")
     }
 
-    /// Whether it tells packages for development from others.
+    /// Whether it distinguishes packages for development from others.
     pub(super) fn knows_dev(self) -> bool {
         matches!(self, Manager::Cargo | Manager::Npm)
     }
@@ -134,7 +134,7 @@ impl Order<'_> {
             .map(|package| package.argument(self.manager))
     }
 
-    /// A call has a home of its own for cargo: that of the operator is not read, since it holds tokens, and not written.
+    /// A call has its own home for cargo: that of the operator is not read, since it holds tokens, and not written.
     fn cargo(&self) -> Vec<Command> {
         let add = || {
             let command = with_toolchain(self.command("cargo"))

@@ -4,7 +4,7 @@
 //! plan      what a call would do, in words and for sure       package   names and paths, nothing else
 //! manager   the commands                                      registry  where packages come from
 //! records   manifests and locks, put back after a failure     installed what came of it
-//! job       an installation from its preparation to what is told of it
+//! job       an installation from its preparation to its report
 //! ```
 //!
 //! What it keeps to: a command reaches the hosts of its registry and no other, and for packages of the workspace nothing at all; it
@@ -149,12 +149,28 @@ fn spec() -> ToolSpec {
         "install_package",
         "Install package",
         "Add packages to a project in the workspace with its package manager: `cargo add`, `npm install`, `go get`, or `pip install` into \
-         the project's `.venv`. A person is asked first. It runs in a sandbox that reaches the registry and nothing else; packages run no \
-         code of their own unless `scripts` says so, but for a directory that pip has to build. When it fails, manifest and lock stay as they were.",
+         the project's `.venv`. A person is asked first. It runs in a sandbox that reaches the registry and nothing else; packages do not \
+         run their code during installation unless `scripts` is set or pip has to build a directory. When it fails, manifest and lock stay as they were.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
         input,
         output,
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "dependency",
+        "dependencies",
+        "library",
+        "add a dependency",
+        "cargo add",
+        "npm install",
+        "npm add",
+        "pip install",
+        "go get",
+        "yarn add",
+        "pnpm add",
+        "crate",
+        "module",
+        "download a package",
+    ]);
     spec.traits = Traits {
         destroys: Some(false),
         idempotent: Some(true),
@@ -167,15 +183,6 @@ fn spec() -> ToolSpec {
         json!({"packages": ["vitest"], "path": "web", "dev": true}),
         json!({"packages": ["./libs/mine"]}),
     ];
-    spec.keywords = [
-        "dependency",
-        "cargo add",
-        "npm install",
-        "pip install",
-        "go get",
-    ]
-    .map(str::to_owned)
-    .to_vec();
     spec.looks_first = true;
     spec.limits = LimitsPatch {
         timeout_ms: Some(as_millis(TIMEOUT)),
@@ -207,7 +214,7 @@ impl Tool for InstallPackage {
         });
         let (runner, operator) = (Arc::clone(&self.runner), Arc::clone(&self.operator));
         let look = Look::later(move |_, workspace| {
-            // What cannot work needs nobody's approval: the call will fail and say why. Without a basis it installs nothing, should it
+            // What cannot work needs no one's approval: the call will fail and say why. Without a basis it installs nothing, should it
             // work by then.
             let asked = || -> Option<Approval> {
                 let workspace = workspace?;
@@ -259,7 +266,7 @@ impl Tool for InstallPackage {
     }
 }
 
-/// Refuses a registry that no program reaches, whoever agrees: one on this machine that the setting `allowedHosts` does not name.
+/// Refuses a registry that no program may reach, whatever a person answers: one on this machine that the setting `allowedHosts` does not name.
 fn check_hosts(runner: &Runner, plan: &Plan) -> Result<(), ToolError> {
     let hosts = &plan.registry.hosts;
     let egress = match runner.egress() {

@@ -1,7 +1,7 @@
 //! What can be installed: a name of the registry, or a path in the workspace, and nothing else.
 //!
 //! A package manager takes much more for a package: options, URLs, repositories, aliases. Each is a way to other code than the person
-//! who is asked reads, so a name is read here, strictly and per manager, and written anew for the command line.
+//! who is asked reads, so a name is read here, strictly and per manager, and written again for the command line.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -83,7 +83,7 @@ impl Package {
         }
         let Some(found) = pattern(manager).captures(text) else {
             return Err(format!(
-                "is no name of a package for {}; give {}",
+                "is not a package name for {}; give {}",
                 manager.name(),
                 expected(manager)
             ));
@@ -123,7 +123,7 @@ impl Package {
     /// The word on the command line. It never starts with a dash.
     pub(super) fn argument(&self, manager: Manager) -> String {
         match self {
-            // No link leads through it, and a tarball is told from a name by its slash.
+            // No link leads through it, and a slash distinguishes a tarball from a name.
             Package::Local { host, .. } => host.to_string_lossy().into_owned(),
             Package::Named {
                 name,
@@ -143,7 +143,7 @@ impl Package {
         }
     }
 
-    /// As a person is told of it.
+    /// As shown to a person.
     pub(super) fn in_words(&self, manager: Manager) -> String {
         match self {
             Package::Named { .. } => format!("`{}`", self.argument(manager)),
@@ -269,9 +269,11 @@ fn local(manager: Manager, text: &str, workspace: &Workspace) -> Result<Package,
     };
     if !is_package {
         let why = match manager {
-            Manager::Cargo => "is no directory with a `Cargo.toml`",
-            Manager::Npm => "is no directory with a `package.json`, and no `.tgz`",
-            Manager::Pip => "is no directory with a `pyproject.toml` or `setup.py`, and no wheel",
+            Manager::Cargo => "is not a directory with a `Cargo.toml`",
+            Manager::Npm => "is neither a directory with a `package.json` nor a `.tgz`",
+            Manager::Pip => {
+                "is neither a directory with a `pyproject.toml` or `setup.py` nor a wheel"
+            }
             Manager::Go => "is a path, and Go takes modules by name",
         };
         return Err(refusal(text, why));
@@ -331,15 +333,15 @@ mod tests {
             ("alias@npm:other", "alias"),
             ("x@file:../../etc", "alias"),
             ("name @ https://host/x", "URL"),
-            ("foo;rm -rf", "no name"),
-            ("foo bar", "no name"),
-            ("foo\nbar", "no name"),
-            ("$(id)", "no name"),
-            ("foo`id`", "no name"),
+            ("foo;rm -rf", "not a package name"),
+            ("foo bar", "not a package name"),
+            ("foo\nbar", "not a package name"),
+            ("$(id)", "not a package name"),
+            ("foo`id`", "not a package name"),
             ("re\u{441}uests", "U+0441"),
             ("requests\u{200b}", "U+200B"),
             ("", "empty"),
-            ("@evil", "no name"),
+            ("@evil", "not a package name"),
         ] {
             for manager in Manager::ALL {
                 let refused = Package::read(manager, text).unwrap_err();

@@ -12,7 +12,7 @@ use super::package::Package;
 use super::records;
 use super::registry::{Operator, Registry};
 use crate::builtin::invalid;
-use crate::builtin::project::{self, Kind, Place, Project, is_file, join};
+use crate::builtin::project::{self, Kind, Project, ProjectPath, is_file, join};
 use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::workspace::{EntryKind, Workspace};
@@ -28,7 +28,7 @@ pub(super) struct Args {
     pub(super) scripts: bool,
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) manager: Manager,
@@ -71,7 +71,7 @@ impl Plan {
             return Err(invalid(
                 "install_package",
                 "/packages",
-                "has paths and names; paths are installed without network, so install them with a call of their own",
+                "has paths and names; paths are installed without network, so install them in a separate call",
             ));
         }
         let refused = |pointer: &str, what: &str| {
@@ -102,7 +102,7 @@ impl Plan {
         self.packages.iter().all(Package::is_local)
     }
 
-    /// Whether code of the packages runs whatever `scripts` says: pip builds what is no wheel yet.
+    /// Whether code of the packages runs whatever `scripts` says: pip builds what is not a wheel yet.
     fn is_built(&self) -> bool {
         self.manager == Manager::Pip && self.is_local()
     }
@@ -117,7 +117,7 @@ impl Plan {
             Some("it builds a directory as a package, which runs the code in it")
         } else if self.manager == Manager::Pip && !self.makes_venv {
             Some(
-                "it runs the Python of the project's own `.venv`, which whoever writes the workspace can change, with a way to the registry",
+                "it runs the Python of the project's `.venv`, which any program that writes the workspace can change, with access to the registry",
             )
         } else {
             None
@@ -208,7 +208,7 @@ fn project_of(workspace: &Workspace, args: &Args) -> Result<(Manager, String), T
         return match (found, manager.manifest()) {
             (Some((_, project)), _) => Ok((manager, root(project))),
             // What pip works on needs no file that says so.
-            (None, None) => Ok((manager, Place::of(workspace, &path)?.directory)),
+            (None, None) => Ok((manager, ProjectPath::of(workspace, &path)?.directory)),
             (None, Some(manifest)) => Err(no_project(&format!(
                 "there is no `{manifest}` in `{path}` or above it, so that {} has no project to add to; name its directory as `path`",
                 manager.name()
@@ -262,8 +262,8 @@ fn manager_of(kind: Kind) -> Option<Manager> {
     }
 }
 
-/// Whether the virtual environment of a project is missing. What is there and is none is refused: a link would lead to the Python of
-/// the system.
+/// Whether the virtual environment of a project is missing. An entry that is not one is refused: a link would lead to the Python of the
+/// system.
 fn makes_venv(workspace: &Workspace, root: &str) -> Result<bool, ToolError> {
     let path = join(root, ".venv");
     let is_venv = match records::kind(workspace, &path)? {
@@ -276,7 +276,7 @@ fn makes_venv(workspace: &Workspace, root: &str) -> Result<bool, ToolError> {
         false => Err(ToolError::new(
             ErrorCode::InvalidPath,
             format!(
-                "`{path}` is not a virtual environment of this project, and packages are installed into nothing else; remove it, and it is made anew"
+                "`{path}` is not a virtual environment of this project, and packages are installed nowhere else; remove it, and it is created again"
             ),
         )),
     }

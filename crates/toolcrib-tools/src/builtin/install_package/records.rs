@@ -27,7 +27,7 @@ pub(super) struct Records {
 #[derive(Debug)]
 struct Record {
     path: String,
-    /// What is in it; `None` if there is no such file.
+    /// Its contents; `None` if there is no such file.
     content: Option<Vec<u8>>,
 }
 
@@ -85,7 +85,7 @@ impl Records {
         problems
     }
 
-    /// What is not as it was. Blocks.
+    /// The differences. Blocks.
     pub(super) fn changed(&self, workspace: &Workspace) -> Result<Vec<Changed>, ToolError> {
         let mut changed = Vec::new();
         for record in &self.kept {
@@ -155,7 +155,7 @@ impl Record {
     }
 }
 
-/// What is of that name, links not followed.
+/// The entry of that name, without following links.
 pub(super) fn kind(workspace: &Workspace, path: &str) -> Result<Option<EntryKind>, ToolError> {
     let (directory, name) = workspace.open_parent(&workspace.path(path)?)?;
     match rustix::fs::statat(&directory, &name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
@@ -165,7 +165,7 @@ pub(super) fn kind(workspace: &Workspace, path: &str) -> Result<Option<EntryKind
     }
 }
 
-/// The content of a record, which is no link.
+/// The content of a record, which is not a link.
 fn content(workspace: &Workspace, path: &str) -> Result<Option<Vec<u8>>, ToolError> {
     match kind(workspace, path)? {
         None => return Ok(None),

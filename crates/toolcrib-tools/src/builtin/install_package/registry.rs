@@ -1,7 +1,7 @@
 //! Where packages come from: the registry that the operator's own settings name, or the public one.
 //!
 //! Package managers keep the name of a registry and the token for it in the same files (`~/.npmrc`, `~/.cargo`), which no program in
-//! the sandbox reads. So they are read here, for registries and certificates alone, and written anew without anything secret; the
+//! the sandbox reads. So they are read here, for registries and certificates alone, and written again without anything secret; the
 //! hosts that are named are the hosts that a command can reach. A registry that wants a token cannot be used.
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use url::Url;
 use super::manager::Manager;
 use super::settings::{ini, pairs, read};
 
-/// The settings of whoever runs Toolcrib.
+/// The settings of the user who runs Toolcrib.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Operator {
     pub(super) home: Option<PathBuf>,
@@ -285,7 +285,7 @@ impl Operator {
     }
 }
 
-/// What is kept of a source of cargo.
+/// The kept settings of a cargo source.
 const SOURCE_KEYS: &[&str] = &["replace-with", "registry", "local-registry", "directory"];
 
 impl Registry {
@@ -311,7 +311,8 @@ impl Registry {
             Ok(url) if matches!(url.scheme(), "http" | "https") => url,
             _ => {
                 self.notes.push(
-                    "an address of a registry in the settings is no URL, and not used".to_owned(),
+                    "the address of a registry in the settings is not a URL, and is not used"
+                        .to_owned(),
                 );
                 return None;
             }
@@ -375,7 +376,7 @@ mod tests {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
-        // That of this machine is nobody's business here.
+        // That of this machine is no one's business here.
         variables
             .entry("PIP_CONFIG_FILE".to_owned())
             .or_insert_with(|| home.path().join("pip.conf").display().to_string());

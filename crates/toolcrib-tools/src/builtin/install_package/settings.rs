@@ -1,4 +1,4 @@
-//! The files that package managers keep their settings in, as far as a registry is told by them.
+//! The settings files of package managers, as far as they name a registry.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;

@@ -5,7 +5,7 @@
 //! file system hands them out. (While the tree changes, it is what was seen on the way.)
 //!
 //! To have that without reading all of a large tree, the tree is walked in the order of the
-//! result. What is still to come lies in one queue, and everything beyond the limit is dropped
+//! result. The remaining entries are in one queue, and everything beyond the limit is dropped
 //! from its far end, so memory is bounded by the limit and not by the tree. Directories are opened
 //! from the top by their relative path, without following any link: besides the top one is open
 //! at a time, however deep the tree is, and a directory exchanged for a link is not entered.
@@ -27,8 +27,9 @@ const MAX_DIRECTORY_BYTES: usize = 4095;
 
 /// How much of a tree is listed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reach {
-    pub(super) beneath: bool,
+pub(super) struct ListDepth {
+    /// How many levels: 1 is the directory itself.
+    pub(super) depth: usize,
     pub(super) hidden: bool,
     pub(super) max_entries: usize,
 }
@@ -45,7 +46,7 @@ pub(super) struct Listing {
 pub(super) fn list(
     workspace: &Workspace,
     path: &WorkspacePath,
-    reach: Reach,
+    reach: ListDepth,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<Listing, ToolError> {
     let top = workspace.open_dir(path)?;
@@ -60,11 +61,11 @@ struct Walk<'a> {
     workspace: &'a Workspace,
     /// The listed directory; everything is opened from here, by relative path.
     top: BorrowedFd<'a>,
-    reach: Reach,
+    reach: ListDepth,
     /// The directory of Toolcrib's own data, which is left out: device and inode.
     own_data: Option<(u64, u64)>,
     is_stopped: &'a dyn Fn() -> bool,
-    /// What is to come, in the order of the result.
+    /// The remaining entries, in the order of the result.
     queue: VecDeque<Step>,
     /// How many steps in the queue are entries of the result.
     queued: usize,
@@ -104,7 +105,7 @@ impl<'a> Walk<'a> {
     fn new(
         workspace: &'a Workspace,
         top: BorrowedFd<'a>,
-        reach: Reach,
+        reach: ListDepth,
         is_stopped: &'a dyn Fn() -> bool,
     ) -> Self {
         Walk {
@@ -196,7 +197,8 @@ impl<'a> Walk<'a> {
                 Err(errno) => What::Unknown(errno),
             };
             let path = [prefix, name.as_bytes()].concat();
-            if self.reach.beneath
+            let depth = path.iter().filter(|byte| **byte == b'/').count() + 1;
+            if depth < self.reach.depth
                 && matches!(
                     what,
                     What::Entry(Metadata {
@@ -266,13 +268,13 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    const ALL: Reach = Reach {
-        beneath: true,
+    const ALL: ListDepth = ListDepth {
+        depth: usize::MAX,
         hidden: true,
         max_entries: usize::MAX,
     };
 
-    fn listing(root: &Path, reach: Reach) -> Listing {
+    fn listing(root: &Path, reach: ListDepth) -> Listing {
         let workspace = Workspace::open(root).unwrap();
         list(&workspace, &workspace.path(".").unwrap(), reach, &|| false).unwrap()
     }
@@ -335,7 +337,7 @@ mod tests {
     fn hidden_names_are_left_out_and_not_entered() {
         let found = names(&listing(
             tree(FILES).path(),
-            Reach {
+            ListDepth {
                 hidden: false,
                 ..ALL
             },
@@ -350,13 +352,7 @@ mod tests {
 
     #[test]
     fn without_recursion_only_the_directory_itself_is_read() {
-        let found = names(&listing(
-            tree(FILES).path(),
-            Reach {
-                beneath: false,
-                ..ALL
-            },
-        ));
+        let found = names(&listing(tree(FILES).path(), ListDepth { depth: 1, ..ALL }));
         assert_eq!(found, [".env", "a", "a-x", "a.txt", "aa", "b", "z"]);
     }
 
@@ -365,7 +361,7 @@ mod tests {
         let root = tree(FILES);
         let whole = names(&listing(root.path(), ALL));
         for max_entries in 0..=whole.len() + 1 {
-            let cut = listing(root.path(), Reach { max_entries, ..ALL });
+            let cut = listing(root.path(), ListDepth { max_entries, ..ALL });
             assert_eq!(
                 names(&cut),
                 whole[..max_entries.min(whole.len())],
@@ -383,7 +379,7 @@ mod tests {
         }
         let cut = listing(
             root.path(),
-            Reach {
+            ListDepth {
                 max_entries: 10,
                 ..ALL
             },
@@ -408,7 +404,7 @@ mod tests {
         let mut walk = Walk::new(
             &workspace,
             top.as_fd(),
-            Reach {
+            ListDepth {
                 max_entries: 30,
                 ..ALL
             },

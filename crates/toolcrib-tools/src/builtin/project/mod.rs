@@ -1,8 +1,8 @@
 //! What kind of project a directory is, and which programs work on it: for `run_tests`, `format_code` and `install_package`.
 //!
-//! A kind is told by the files that its own programs go by, from the named directory upwards to the workspace itself. Everything is
+//! A kind is identified by the files that its own programs use, from the named directory upwards to the workspace itself. Everything is
 //! read through [`Workspace`] and bounded: a project is as hostile as any other file. What a file says is not believed here beyond
-//! that; whoever runs something for a project does so behind a wall.
+//! that; programs for a project run in the sandbox.
 
 mod files;
 mod makefile;
@@ -78,7 +78,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What is at the root of a Python project.
+/// The files at the root of a Python project.
 const PYTHON: &[&str] = &[
     "pyproject.toml",
     "pytest.ini",
@@ -88,7 +88,7 @@ const PYTHON: &[&str] = &[
     "requirements.txt",
 ];
 
-/// A file that tells a kind.
+/// A file that identifies a kind.
 struct Marker {
     name: String,
     /// Whether it is at the root of its project. Tests are beneath it as a rule, and are believed only if there is nothing better.
@@ -136,7 +136,7 @@ pub(super) fn detect(
     workspace: &Workspace,
     path: &WorkspacePath,
 ) -> Result<Vec<Project>, ToolError> {
-    let place = Place::of(workspace, path)?;
+    let place = ProjectPath::of(workspace, path)?;
     let mut found: Vec<Project> = Vec::new();
     let mut unsure: Vec<Project> = Vec::new();
     for directory in upwards(&place.directory) {
@@ -175,14 +175,14 @@ pub(super) fn detect(
 
 /// Where a path really is: its directory and, if it is one, the file in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ProjectPath {
     /// Relative to the workspace, without links and `..`: `.` for the workspace itself.
     pub(super) directory: String,
     /// The name of the file, if the path is one.
     pub(super) file: Option<String>,
 }
 
-impl Place {
+impl ProjectPath {
     /// Looks where a path leads. Blocks.
     pub(super) fn of(workspace: &Workspace, path: &WorkspacePath) -> Result<Self, ToolError> {
         let kind = workspace.metadata(path)?.kind;
@@ -207,7 +207,7 @@ impl Place {
             ));
         };
         let directory = if relative.is_empty() { "." } else { relative };
-        Ok(Place {
+        Ok(ProjectPath {
             directory: directory.to_owned(),
             file,
         })

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::{join, read};
+use crate::model::json::read_bounded;
 use crate::workspace::Workspace;
 
-/// What npm writes into a package of its own making that has no tests.
+/// What npm writes into its own package making that has no tests.
 const NO_TESTS: &str = "no test specified";
 
 /// A `package.json`, as far as tools go by it.
@@ -13,14 +14,14 @@ const NO_TESTS: &str = "no test specified";
 pub(in crate::builtin) struct Package(Value);
 
 impl Package {
-    /// Reads the `package.json` of a directory; one that is no JSON, or too large, says nothing. Blocks.
+    /// Reads the `package.json` of a directory; one that is not JSON, or too large, is ignored. Blocks.
     pub(in crate::builtin) fn read(workspace: &Workspace, directory: &str) -> Self {
         let text = read(workspace, &join(directory, "package.json"));
         Self::parse(text.as_deref().unwrap_or_default())
     }
 
     pub(in crate::builtin) fn parse(text: &str) -> Self {
-        Package(serde_json::from_str(text).unwrap_or_default())
+        Package(read_bounded(text.as_bytes()).unwrap_or_default())
     }
 
     /// The text of a script.

@@ -28,8 +28,8 @@ impl Bench {
         self.directory.path()
     }
 
-    fn place(&self, path: &str) -> Result<Place, ToolError> {
-        Place::of(&self.workspace, &self.workspace.path(path).unwrap())
+    fn place(&self, path: &str) -> Result<ProjectPath, ToolError> {
+        ProjectPath::of(&self.workspace, &self.workspace.path(path).unwrap())
     }
 
     fn detect(&self, path: &str) -> Result<Vec<(Kind, String, String)>, ToolError> {
@@ -152,7 +152,7 @@ fn a_file_that_is_too_large_says_nothing() {
 fn a_place_is_what_links_and_dots_lead_to() {
     let bench = Bench::new(&[("a/b/c.py", "")]);
     std::os::unix::fs::symlink("a/b", bench.path().join("short")).unwrap();
-    let place = |directory: &str, file: Option<&str>| Place {
+    let place = |directory: &str, file: Option<&str>| ProjectPath {
         directory: directory.to_owned(),
         file: file.map(str::to_owned),
     };

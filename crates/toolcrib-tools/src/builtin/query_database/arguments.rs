@@ -13,7 +13,7 @@ use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 
-/// The most rows of one call, and how many if nobody says.
+/// The most rows of one call, and how many if no one says.
 pub(super) const MAX_ROWS: usize = 10_000;
 pub(super) const DEFAULT_ROWS: usize = 100;
 
@@ -95,7 +95,7 @@ impl Args {
         let shown = text::shorten(&self.database, 80);
         let names: Vec<&str> = known.names().take(MAX_LISTED).collect();
         let listed = match names.as_slice() {
-            [] => "none is set up (`[databases.NAME]` in config.toml of the home)".to_owned(),
+            [] => "none is set up (`[databases.NAME]`: `toolcrib config edit`)".to_owned(),
             names => format!("there is {}", text::or_list(names)),
         };
         Err(ToolError::new(

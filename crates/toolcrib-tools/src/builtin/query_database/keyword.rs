@@ -25,7 +25,7 @@ pub(super) fn first(sql: &str, dialect: Dialect) -> Option<String> {
         .unwrap_or(rest.len());
     match rest.chars().next() {
         None => None,
-        // Something that is no word: the database will say what it is.
+        // Something that is not a word: the database will report it.
         Some(_) if end == 0 => Some(String::new()),
         Some(_) => Some(rest[..end].to_ascii_uppercase()),
     }
@@ -36,7 +36,7 @@ pub(super) fn reads(sql: &str, dialect: Dialect) -> bool {
     first(sql, dialect).is_none_or(|word| READS.contains(&word.as_str()))
 }
 
-/// Refuses what no call can do, whoever agrees.
+/// Refuses statements that no call can run, whatever a person answers.
 pub(super) fn refuse(sql: &str, dialect: Dialect) -> Result<(), ToolError> {
     let Some(word) = first(sql, dialect) else {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn refuse(sql: &str, dialect: Dialect) -> Result<(), ToolError> {
             "statements are prepared by themselves; give the statement, with its values in `params`"
         }
         (Dialect::Postgres, "LISTEN" | "UNLISTEN") => {
-            "nobody would hear it: the connection ends with the call"
+            "nothing would receive it: the connection ends with the call"
         }
         _ => return Ok(()),
     };

@@ -43,12 +43,12 @@ pub enum Encryption {
     Disabled,
 }
 
-/// What is wrong with the tables.
+/// Problems of the tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseFault {
     /// The key, such as `databases.shop.url`.
     pub key: String,
-    /// What is wrong and what to write.
+    /// The problem and what to write.
     pub problem: String,
 }
 
@@ -185,7 +185,7 @@ fn is_this_machine(target: &Target) -> bool {
 /// Reads `postgres://user@host:port/database`.
 fn read_url(text: &str) -> Result<(String, Target, String), String> {
     const FORM: &str = "write `postgres://user@host:5432/database`";
-    let url = Url::parse(text).map_err(|error| format!("is no address ({error}); {FORM}"))?;
+    let url = Url::parse(text).map_err(|error| format!("is not an address ({error}); {FORM}"))?;
     if !matches!(url.scheme(), "postgres" | "postgresql") {
         return Err(format!("must begin with `postgres://`; {FORM}"));
     }
@@ -210,9 +210,9 @@ fn read_url(text: &str) -> Result<(String, Target, String), String> {
     if target.is_never_meant() {
         return Err(format!("names `{target}`, where no database is"));
     }
-    let user = decoded(url.username()).ok_or("has a user that is no text")?;
+    let user = decoded(url.username()).ok_or("has a user that is not a text")?;
     let database =
-        decoded(url.path().trim_start_matches('/')).ok_or("has a name that is no text")?;
+        decoded(url.path().trim_start_matches('/')).ok_or("has a name that is not a text")?;
     if database.is_empty() {
         return Err(format!("names no database; {FORM}"));
     }

@@ -30,11 +30,11 @@ const STACK: usize = 16 << 20;
 const MAX_STATEMENTS: usize = 1000;
 
 /// Where a database is, or would be.
-pub(super) struct Place(InPlace);
+pub(super) struct DatabaseFile(InPlace);
 
-impl Place {
+impl DatabaseFile {
     pub(super) fn find(workspace: &Workspace, path: &str) -> Result<Self, ToolError> {
-        workspace.in_place(&workspace.path(path)?).map(Place)
+        workspace.in_place(&workspace.path(path)?).map(DatabaseFile)
     }
 
     pub(super) fn is_there(&self) -> bool {
@@ -112,7 +112,7 @@ pub(super) async fn call(
 
 impl Work {
     fn run(&self) -> Result<ToolOutput, ToolError> {
-        let place = Place::find(&self.workspace, &self.path)?;
+        let place = DatabaseFile::find(&self.workspace, &self.path)?;
         let access = match (self.mode, place.is_there()) {
             (Mode::Read, true) => Access::Read,
             (Mode::Write, true) => Access::Write,
@@ -133,7 +133,7 @@ impl Work {
         Ok(answer.into_output())
     }
 
-    fn ask(&self, place: &Place, access: Access) -> Result<Answer, ToolError> {
+    fn ask(&self, place: &DatabaseFile, access: Access) -> Result<Answer, ToolError> {
         let fault = |error| self.fault(&error);
         let directory = place.0.directory().map_err(|error| {
             ToolError::failed("too many files are open; try again").caused_by(error)
@@ -153,7 +153,7 @@ impl Work {
                 .saturating_sub(FOR_WORDS),
         };
         let connection = Connection::open(directory, place.0.name(), options).map_err(fault)?;
-        // What was opened is what was asked about, unless somebody exchanged it twice meanwhile.
+        // What was opened is what was asked about, unless someone exchanged it twice meanwhile.
         if access == Access::Write && place.0.now() != place.0.found() {
             return Err(not_approved(&self.shown()));
         }
@@ -234,7 +234,7 @@ impl Work {
                 kind: statement.declared_type(column),
             })
             .collect();
-        // What no column declares is told by the first value of it that is something.
+        // Where a column declares no type, its first value that is not null decides.
         let mut kinds: Vec<Option<&'static str>> = vec![None; count];
         while statement.step().map_err(|error| self.fault(&error))? == Step::Row {
             let values = kinds.iter_mut().enumerate().map(|(column, kind)| {
@@ -297,7 +297,7 @@ impl Work {
                 )
             }
             None if error.is_no_database() => {
-                format!("{file} is no SQLite database, or a damaged one: {said}")
+                format!("{file} is not a SQLite database, or a damaged one: {said}")
             }
             None if error.is_not_opened() => format!(
                 "{file} cannot be opened, or a file beside it (`-journal`, `-wal`, `-shm`): it is a link or no plain file, or its directory cannot be written, which a database with a write-ahead log needs for reading too"
@@ -309,7 +309,7 @@ impl Work {
                 format!("{said}; `SELECT name FROM sqlite_schema` lists what there is")
             }
             None if said.contains("no such column") => format!(
-                "{said}; `SELECT name, sql FROM sqlite_schema` shows the columns; a text stands in single quotes"
+                "{said}; `SELECT name, sql FROM sqlite_schema` shows the columns; write a text in single quotes"
             ),
             None => said,
         };
@@ -419,7 +419,7 @@ fn param(value: &Value) -> Result<Param, String> {
                 return Err("is beyond the whole numbers of SQLite; give it as a text".to_owned());
             }
             (None, Some(number)) => Param::Real(number),
-            (None, None) => return Err("is no number of SQLite".to_owned()),
+            (None, None) => return Err("is not a SQLite number".to_owned()),
         },
         Value::String(text) => Param::Text(text.clone()),
         // As SQLite's JSON functions take it.

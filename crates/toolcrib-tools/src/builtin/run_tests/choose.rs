@@ -64,7 +64,7 @@ impl TestRunner {
         }
     }
 
-    /// What runs the tests of a project if nobody says; `None` for one that has none as far as can be told.
+    /// The default runner for the tests of a project; `None` if no tests are found.
     fn of(project: &Project, workspace: &Workspace) -> Option<Self> {
         match project.kind {
             Kind::Cargo => Some(TestRunner::Cargo),

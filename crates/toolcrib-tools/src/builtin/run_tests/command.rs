@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::super::project::{self, Place, Project, is_file, join, upwards};
+use super::super::project::{self, Project, ProjectPath, is_file, join, upwards};
 use super::cargo::Cargo;
 use super::choose::TestRunner;
 use super::go::Go;
@@ -31,18 +31,18 @@ pub(super) struct Planned {
     pub(super) read: Vec<PathBuf>,
 }
 
-/// What is asked for.
-pub(super) struct Asked<'a> {
+/// The request.
+pub(super) struct TestRequest<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) project: &'a Project,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a ProjectPath,
     pub(super) filter: Option<&'a str>,
     /// The directory of the call's own.
     pub(super) temp: &'a CallTemp,
 }
 
 /// Makes the command. Blocks.
-pub(super) fn plan(runner: TestRunner, asked: &Asked<'_>) -> Result<Planned, ToolError> {
+pub(super) fn plan(runner: TestRunner, asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     let mut planned = match runner {
         TestRunner::Cargo => cargo(asked)?,
         TestRunner::Pytest => pytest::plan(asked)?,
@@ -120,7 +120,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-fn cargo(asked: &Asked<'_>) -> Result<Planned, ToolError> {
+fn cargo(asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     project::need("cargo")?;
     let mut words = Words::of(&["test", "--no-fail-fast"]).hidden("--message-format=json");
     if let Some(filter) = asked.filter {
@@ -146,7 +146,7 @@ fn cargo(asked: &Asked<'_>) -> Result<Planned, ToolError> {
     })
 }
 
-fn go(asked: &Asked<'_>) -> Result<Planned, ToolError> {
+fn go(asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     project::need("go")?;
     let root = asked.project.root.as_str();
     let module = project::read(asked.workspace, &join(root, "go.mod")).unwrap_or_default();
@@ -189,7 +189,7 @@ fn go(asked: &Asked<'_>) -> Result<Planned, ToolError> {
     })
 }
 
-fn make(asked: &Asked<'_>) -> Result<Planned, ToolError> {
+fn make(asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     no_filter(
         asked,
         "make",
@@ -209,7 +209,7 @@ fn make(asked: &Asked<'_>) -> Result<Planned, ToolError> {
     })
 }
 
-pub(super) fn no_filter(asked: &Asked<'_>, runner: &str, why: &str) -> Result<(), ToolError> {
+pub(super) fn no_filter(asked: &TestRequest<'_>, runner: &str, why: &str) -> Result<(), ToolError> {
     match asked.filter {
         None => Ok(()),
         Some(_) => {

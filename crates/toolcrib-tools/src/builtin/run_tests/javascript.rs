@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::project::{self, Package, join};
 use super::choose::{TestRunner, takes_options};
-use super::command::{Asked, Planned, Words, no_filter};
+use super::command::{Planned, TestRequest, Words, no_filter};
 use super::loose::Loose;
 use super::results::Results;
 use super::watch::ReportReader;
@@ -14,7 +14,7 @@ use crate::sandbox::Command;
 
 /// A runner for JavaScript that writes a report: through the test script if that runs it, with what else the script says; by itself
 /// otherwise.
-pub(super) fn scripted(runner: TestRunner, asked: &Asked<'_>) -> Result<Planned, ToolError> {
+pub(super) fn scripted(runner: TestRunner, asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     project::need("node")?;
     let root = asked.project.root.as_str();
     let package = Package::read(asked.workspace, root);
@@ -75,7 +75,7 @@ type Report = fn(&str) -> Results;
 
 fn options(
     runner: TestRunner,
-    asked: &Asked<'_>,
+    asked: &TestRequest<'_>,
 ) -> Result<(Words, &'static str, Report), ToolError> {
     let (temp, filter) = (asked.temp.path(), asked.filter);
     let beneath = asked.place.beneath(&asked.project.root);
@@ -129,7 +129,7 @@ fn options(
             tap::read,
         ),
     };
-    // An absolute path is no option; jest takes a pattern.
+    // An absolute path is not an option; jest takes a pattern.
     let words = match (host, beneath) {
         (Some(host), Some(path)) => match runner {
             TestRunner::Jest => words.and_as(regex::escape(&host), path),
@@ -144,7 +144,7 @@ fn options(
     Ok((words, report, reader))
 }
 
-pub(super) fn npm(asked: &Asked<'_>) -> Result<Planned, ToolError> {
+pub(super) fn npm(asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     no_filter(
         asked,
         "npm",

@@ -1,4 +1,4 @@
-//! The output of a run that nobody described: `make test`, an npm script. What libtest, pytest and TAP print is recognised; whatever it
+//! The output of a run that no one described: `make test`, an npm script. What libtest, pytest and TAP print is recognised; whatever it
 //! is, the exit code decides.
 
 use std::borrow::Cow;

@@ -1,11 +1,11 @@
 //! `run_tests`: the tests of a project, run by whatever runs them there, with what came of it as data.
 //!
-//! The tests run behind a wall (level `process`, no network but a loopback of their own), whatever `sandbox.shell` says. What they
+//! The tests run behind a wall (level `process`, no network but their own loopback), whatever `sandbox.shell` says. What they
 //! print and what their runner writes is hostile: it is bounded, read strictly, and held against the exit code. A suite that fails
 //! is a result, not an error.
 //!
-//! What a test can imitate: whoever runs in the test's process can write its runner's report, so that counts and names are the
-//! project's own word. A run that ends with another code than 0 is never told as passed.
+//! What a test can imitate: code in the test's process can write its runner's report, so counts and names are only the project's word.
+//! A run that ends with another code than 0 is never reported as passed.
 
 mod cargo;
 mod choose;
@@ -37,7 +37,7 @@ use serde::Deserialize;
 
 use super::Family;
 use super::programs::{self, SandboxSettings};
-use super::project::Place;
+use super::project::ProjectPath;
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::effects::Approval;
@@ -49,7 +49,7 @@ use crate::spec::ToolSpec;
 use crate::tool::{Look, Tool};
 use crate::workspace::Workspace;
 use choose::{Choice, TestRunner, choose};
-use command::{Asked, Planned, plan};
+use command::{Planned, TestRequest, plan};
 use output::Over;
 use watch::{Ended, Watch};
 
@@ -95,7 +95,7 @@ impl Args {
     fn timeout(&self) -> Result<Duration, ToolError> {
         let seconds = self.timeout.unwrap_or(spec::TIMEOUT as f64);
         let timeout = Duration::try_from_secs_f64(seconds)
-            .map_err(|_| super::invalid(TOOL, "/timeout", "is no number of seconds"))?;
+            .map_err(|_| super::invalid(TOOL, "/timeout", "is not a number of seconds"))?;
         Ok(timeout.max(Duration::from_millis(1)))
     }
 }
@@ -112,9 +112,9 @@ impl Ready {
     fn new(workspace: &Workspace, args: &Args) -> Result<Self, ToolError> {
         let path = workspace.path(&args.path)?;
         let choice = choose(workspace, &path, args.runner)?;
-        let place = Place::of(workspace, &path)?;
+        let place = ProjectPath::of(workspace, &path)?;
         let temp = CallTemp::create(workspace)?;
-        let asked = Asked {
+        let asked = TestRequest {
             workspace,
             project: &choice.project,
             place: &place,
@@ -169,7 +169,7 @@ fn approval(args: &JsonObject, workspace: Option<&Workspace>) -> Approval {
     };
     let of = chosen().unwrap_or_else(|| "of a project".to_owned());
     Approval::allow().with_effect(format!(
-        "run the tests {of} in the sandbox, with a loopback of their own and no other network"
+        "run the tests {of} in the sandbox, with their own loopback and no other network"
     ))
 }
 

@@ -80,12 +80,12 @@ impl Over<'_> {
     pub(super) fn into_output(self, workspace: &Workspace) -> ToolOutput {
         let status = Status::of(self.runner, &self.results, self.exit_code);
         let results = &self.results;
-        let failures: Vec<Told> = results
+        let failures: Vec<ReportedFailure> = results
             .failures
             .iter()
             .map(|failure| self.told(failure, workspace))
             .collect();
-        let errors: Vec<Told> = results
+        let errors: Vec<ReportedFailure> = results
             .problems
             .iter()
             .map(|problem| self.told(problem, workspace))
@@ -101,7 +101,7 @@ impl Over<'_> {
             "skipped": results.skipped,
             "total": results.total(),
             "duration": as_millis(self.duration),
-            "failures": failures.iter().map(Told::value).collect::<Vec<_>>(),
+            "failures": failures.iter().map(ReportedFailure::value).collect::<Vec<_>>(),
             "exitCode": self.exit_code,
             "outputTail": text::visible(&self.tail),
             "truncated": results.is_cut,
@@ -111,7 +111,10 @@ impl Over<'_> {
                 value[key] = list.into();
             }
         };
-        put("errors", errors.iter().map(Told::value).collect());
+        put(
+            "errors",
+            errors.iter().map(ReportedFailure::value).collect(),
+        );
         put(
             "skippedTests",
             results
@@ -139,9 +142,9 @@ impl Over<'_> {
             .filter(|project| *project != self.project)
     }
 
-    fn told(&self, failure: &Failure, workspace: &Workspace) -> Told {
+    fn told(&self, failure: &Failure, workspace: &Workspace) -> ReportedFailure {
         let at = failure.at.as_ref();
-        Told {
+        ReportedFailure {
             name: text::visible_line(&failure.name).into_owned(),
             suite: failure
                 .suite
@@ -153,7 +156,12 @@ impl Over<'_> {
         }
     }
 
-    fn text(&self, status: Status, failures: &[Told], errors: &[Told]) -> String {
+    fn text(
+        &self,
+        status: Status,
+        failures: &[ReportedFailure],
+        errors: &[ReportedFailure],
+    ) -> String {
         let results = &self.results;
         let seconds = self.duration.as_secs_f64();
         let command = text::shorten(&self.command, MAX_COMMAND);
@@ -215,8 +223,8 @@ impl Over<'_> {
     }
 }
 
-/// A failure as it is told.
-struct Told {
+/// A failure as it is reported.
+struct ReportedFailure {
     name: String,
     suite: Option<String>,
     file: Option<String>,
@@ -224,7 +232,7 @@ struct Told {
     message: String,
 }
 
-impl Told {
+impl ReportedFailure {
     fn value(&self) -> Value {
         let mut value = json!({"message": self.message});
         let mut put = |key: &str, part: Option<Value>| {
@@ -263,7 +271,7 @@ impl Told {
 }
 
 /// Where a file is that a program named, relative to the workspace: it may have named it from the project, from a directory above it,
-/// or from the root of the host. One that is not there is not told.
+/// or from the root of the host. A path that does not exist is not reported.
 fn locate(workspace: &Workspace, root: &str, file: &str) -> Option<String> {
     let file = file.strip_prefix("file://").unwrap_or(file);
     let file = file.strip_prefix("./").unwrap_or(file);

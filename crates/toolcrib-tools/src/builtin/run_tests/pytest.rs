@@ -1,7 +1,7 @@
 //! The command that runs pytest.
 
 use super::super::project::{self, is_file, join, upwards};
-use super::command::{Asked, Planned, Words};
+use super::command::{Planned, TestRequest, Words};
 use super::watch::ReportReader;
 use super::{junit, toolchain};
 use crate::model::error::ToolError;
@@ -10,7 +10,7 @@ use crate::sandbox::Command;
 use crate::workspace::Workspace;
 
 /// Makes the command. Blocks.
-pub(super) fn plan(asked: &Asked<'_>) -> Result<Planned, ToolError> {
+pub(super) fn plan(asked: &TestRequest<'_>) -> Result<Planned, ToolError> {
     let python = toolchain::python(asked.workspace, asked.project)?;
     let temp = asked.temp.path();
     let mut words = Words::of(&["-m", "pytest"])
@@ -52,7 +52,7 @@ pub(super) fn plan(asked: &Asked<'_>) -> Result<Planned, ToolError> {
     })
 }
 
-/// Whether pytest finds settings of its own in this directory or above it, in the workspace.
+/// Whether pytest finds its settings in this directory or above it, in the workspace.
 fn has_settings(workspace: &Workspace, directory: &str) -> bool {
     let always = ["pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"];
     let sections = [

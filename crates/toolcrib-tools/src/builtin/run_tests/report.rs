@@ -1,5 +1,5 @@
 //! Reads the report that a run left in the temporary directory. Tests could have put anything in its place: a link to a file that they
-//! cannot read themselves, a pipe that nobody writes to, something without end.
+//! cannot read themselves, a pipe that no one writes to, something without end.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) fn read(directory: &Path, name: &str) -> Option<String> {
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = openat(&directory, name, flags, Mode::empty()).ok()?;
     let stat = fstat(&file).ok()?;
-    // A second name would make it somebody else's file, too.
+    // A second name would make it someone else's file, too.
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || stat.st_nlink != 1 {
         return None;
     }

@@ -2,9 +2,9 @@
 
 use crate::model::text;
 
-/// How many failures are told.
+/// How many failures are reported.
 pub(super) const MAX_FAILURES: usize = 100;
-/// How many reasons are told why tests could not be built or started.
+/// How many reasons are reported why tests could not be built or started.
 const MAX_PROBLEMS: usize = 50;
 /// How many tests that were left out are named.
 const MAX_SKIPPED: usize = 100;
@@ -15,7 +15,7 @@ const MAX_NAME: usize = 400;
 /// How many remarks there are at most.
 const MAX_NOTES: usize = 5;
 
-/// What is known of the tests of a run.
+/// The results of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Results {
     pub(super) passed: u64,
@@ -26,7 +26,7 @@ pub(super) struct Results {
     pub(super) skipped_tests: Vec<String>,
     /// Why tests could not be built or started.
     pub(super) problems: Vec<Failure>,
-    /// What else whoever reads this should know.
+    /// Further notes for the reader.
     pub(super) notes: Vec<String>,
     /// Whether there is more of something than fits.
     pub(super) is_cut: bool,
@@ -42,7 +42,7 @@ pub(super) struct Failure {
     pub(super) message: String,
 }
 
-/// A line of a file, as a program named it: nobody has looked whether it is there.
+/// A line of a file, as a program named it: no one has looked whether it is there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Spot {
     pub(super) file: String,
@@ -88,7 +88,7 @@ impl Results {
         self.tell(failure);
     }
 
-    /// Tells of a failure that is counted already.
+    /// Reports a failure that is counted already.
     pub(super) fn tell(&mut self, failure: Failure) {
         if self.failures.len() < MAX_FAILURES {
             let failure = self.within_bounds(failure);

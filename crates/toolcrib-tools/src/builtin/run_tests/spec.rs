@@ -1,4 +1,4 @@
-//! What is published of `run_tests`.
+//! The published spec of `run_tests`.
 
 use serde_json::{Value, json};
 
@@ -49,23 +49,34 @@ pub(super) fn spec() -> ToolSpec {
         TOOL,
         "Run tests",
         "Run the tests of a project in the workspace with cargo, pytest, vitest, jest, mocha, node --test, an npm script, go or make, whichever \
-         it uses. They run in a sandbox: they can read and write the workspace and reach no network but a loopback of their own, so dependencies \
-         have to be installed already. Returns counts and each failure with file, line and message. Tests that fail are no error of the tool.",
+         it uses. They run in a sandbox: they can read and write the workspace and reach no network but their own loopback, so dependencies \
+         must be installed already. Returns counts and each failure with file, line and message. Failing tests are not an error of the tool.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
         input,
         output(),
     );
+    spec.keywords = crate::builtin::keywords(&[
+        "test",
+        "unit tests",
+        "test suite",
+        "check",
+        "verify",
+        "cargo test",
+        "pytest",
+        "npm test",
+        "jest",
+        "vitest",
+        "mocha",
+        "go test",
+        "make test",
+        "specs",
+    ]);
     spec.traits = Traits {
         destroys: Some(true),
         idempotent: Some(false),
         open_world: Some(false),
     };
     spec.roles = vec![("path".to_owned(), Role::ReadPath)];
-    spec.keywords = [
-        "test", "cargo", "pytest", "npm", "jest", "vitest", "go", "make",
-    ]
-    .map(str::to_owned)
-    .to_vec();
     spec.examples = vec![
         json!({}),
         json!({"path": ".", "filter": "parser", "timeout": 120}),
@@ -125,13 +136,13 @@ fn output() -> Value {
                     "properties": {
                         "kind": {"type": "string", "description": "cargo, python, npm, go or make"},
                         "path": {"type": "string", "description": "Its directory, relative to the workspace"},
-                        "marker": {"type": "string", "description": "The file that tells"}
+                        "marker": {"type": "string", "description": "The file that shows it"}
                     }
                 }
             },
             "exitCode": count("The runner's exit code"),
             "outputTail": {"type": "string", "description": "The end of what was printed"},
-            "truncated": {"type": "boolean", "description": "True if there is more of something than is told"}
+            "truncated": {"type": "boolean", "description": "True if something was left out"}
         }
     })
 }

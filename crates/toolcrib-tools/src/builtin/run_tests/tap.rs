@@ -1,6 +1,6 @@
 //! TAP, as `node --test` and many others print it: test points, nested by indentation, with a block of YAML after each.
 //!
-//! What is counted are the tests that have none in them; one that has fails with them. It is counted as well if it fails and none of
+//! Only tests without subtests are counted; a test with subtests fails with them. It is counted as well if it fails and none of
 //! them did: a file that crashed, a hook that failed.
 
 use super::results::{Failure, MAX_MESSAGE, Results, Spot};
@@ -137,7 +137,7 @@ fn point(line: &str, depth: usize) -> Option<Point> {
     let digits = rest
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(rest.len());
-    // Without a number it is more likely a word of somebody's than a result.
+    // Without a number it is more likely a word of someone's than a result.
     if digits == 0 {
         return None;
     }

@@ -62,7 +62,7 @@ fn check_config(config: &Path) -> Result<(), ToolError> {
         )),
         None => Err(ToolError::new(
             ErrorCode::ToolUnavailable,
-            "settings of cargo in your home directory or above the workspace cannot be read, or are no TOML; `cargo metadata`, outside of \
+            "settings of cargo in your home directory or above the workspace cannot be read, or are not TOML; `cargo metadata`, outside of \
              Toolcrib, says more",
         )),
     }
@@ -94,7 +94,7 @@ pub(super) struct Python {
     pub(super) read: Vec<PathBuf>,
 }
 
-/// The Python of a virtual environment of the project, or of whoever started Toolcrib in one, or the system's. Blocks.
+/// The Python of a virtual environment of the project, or of the one in which Toolcrib was started, or the system's. Blocks.
 pub(super) fn python(workspace: &Workspace, project: &Project) -> Result<Python, ToolError> {
     for directory in upwards(project.root.as_str()) {
         for name in [".venv", "venv"] {

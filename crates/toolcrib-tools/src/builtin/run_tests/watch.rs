@@ -1,4 +1,4 @@
-//! Follows a run of tests while it goes on: its output line by line to a reader, to whoever looks on, and its end into the result.
+//! Follows a run of tests while it goes on: its output goes line by line to a reader and to watchers, and its end into the result.
 
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::model::error::ToolError;
 
 /// How much of the end of the output is in the result.
 const MAX_TAIL: usize = 8 * 1024;
-/// How often whoever looks on is told how far it got.
+/// How often progress is reported.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Finds out from a run's output, or from the report it leaves, what its tests came to.
@@ -26,7 +26,7 @@ pub(super) trait Reader: Send {
     fn results(self: Box<Self>, ended: Ended) -> Results;
 }
 
-/// What is there when a run is over.
+/// The state when a run is over.
 #[derive(Debug, Default)]
 pub(super) struct Ended {
     pub(super) exit_code: i32,

@@ -36,7 +36,7 @@ pub(super) struct Xml<'a> {
     text: &'a str,
     at: usize,
     open: Vec<&'a str>,
-    /// The name of an element that ends where it begins, until that is told.
+    /// The name of an element that ends where it begins, until that is reported.
     empty: Option<&'a str>,
     is_over: bool,
 }

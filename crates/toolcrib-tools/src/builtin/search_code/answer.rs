@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
-use super::found::{Found, InFile};
+use super::matches::{InFile, MatchedLine};
 use super::walk::Tally;
 use crate::model::JsonObject;
 use crate::model::outcome::ToolOutput;
@@ -111,7 +111,7 @@ impl Answer {
         text
     }
 
-    fn file_text(&self, text: &mut String, path: &[u8], found: &[Found]) {
+    fn file_text(&self, text: &mut String, path: &[u8], found: &[MatchedLine]) {
         let path = String::from_utf8_lossy(path);
         let path = text::visible_line(&path);
         // A line around one match may be around another, or match itself.
@@ -148,7 +148,7 @@ fn counted(count: u64, what: &str) -> String {
     }
 }
 
-fn match_value(mut value: JsonObject, found: Found, with_context: bool) -> Value {
+fn match_value(mut value: JsonObject, found: MatchedLine, with_context: bool) -> Value {
     value.insert("line".to_owned(), found.line.into());
     if found.last_line > found.line {
         value.insert("lastLine".to_owned(), found.last_line.into());
@@ -169,7 +169,7 @@ fn match_value(mut value: JsonObject, found: Found, with_context: bool) -> Value
 }
 
 /// An object with a path, which must be text in JSON, and its exact bytes where they are none.
-fn named(path: &[u8]) -> JsonObject {
+pub(super) fn named(path: &[u8]) -> JsonObject {
     let mut entry = JsonObject::with_capacity(8);
     let lossy = String::from_utf8_lossy(path);
     let is_text = matches!(lossy, std::borrow::Cow::Borrowed(_));
@@ -184,16 +184,16 @@ fn named(path: &[u8]) -> JsonObject {
 mod tests {
     use super::*;
 
-    fn found(line: u64, text: &str, before: &[&str], after: &[&str]) -> Found {
+    fn found(line: u64, text: &str, before: &[&str], after: &[&str]) -> MatchedLine {
         let owned = |lines: &[&str]| lines.iter().map(|line| (*line).to_owned()).collect();
-        Found {
+        MatchedLine {
             line,
             last_line: line + text.matches('\n').count() as u64,
             column: 1,
             text: text.to_owned(),
             before: owned(before),
             after: owned(after),
-            ..Found::default()
+            ..MatchedLine::default()
         }
     }
 

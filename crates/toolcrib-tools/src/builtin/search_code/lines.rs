@@ -10,7 +10,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 
-use super::found::{Found, MAX_BYTES};
+use super::matches::{MAX_BYTES, MatchedLine};
 
 /// The most bytes of a line that are shown.
 pub(super) const MAX_LINE: usize = 500;
@@ -21,7 +21,7 @@ const MAX_LINES: usize = 8 * MAX_LINE;
 /// How much of a long line is shown before its first match.
 const LEAD: usize = 100;
 
-/// The most matches of a line whose places are told.
+/// The most matches of a line whose places are reported.
 const MAX_SPANS: usize = 50;
 
 /// How far beyond its own lines a match that spans lines may look.
@@ -36,7 +36,7 @@ pub(super) struct Lines<'a> {
     context: u64,
     /// All matches, also those that are not kept.
     pub(super) total: u64,
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<MatchedLine>,
     bytes: usize,
     /// The last lines, with their numbers.
     recent: VecDeque<(u64, String)>,
@@ -81,7 +81,7 @@ impl<'a> Lines<'a> {
             }
         }
         let context = self.context;
-        let is_over = |found: &&Found| found.last_line + context <= number;
+        let is_over = |found: &&MatchedLine| found.last_line + context <= number;
         self.waiting += self.found[self.waiting..]
             .iter()
             .take_while(is_over)
@@ -135,7 +135,7 @@ impl Sink for Lines<'_> {
             let lines = found.lines().count().max(1) as u64;
             let max = if lines > 1 { MAX_LINES } else { MAX_LINE };
             let (text, spans, is_cut) = excerpt(own, &spans, max);
-            let kept = Found {
+            let kept = MatchedLine {
                 line: number,
                 last_line: number + lines - 1,
                 column,
@@ -291,12 +291,12 @@ mod tests {
             for max in [1, 2, 4, 10] {
                 let lines = lines(&matcher, text.join("\n").as_bytes(), max, context);
                 assert_eq!(lines.total, 4);
-                let expected: Vec<Found> = text
+                let expected: Vec<MatchedLine> = text
                     .iter()
                     .enumerate()
                     .filter(|(_, line)| line.starts_with('x'))
                     .take(max)
-                    .map(|(at, line)| Found {
+                    .map(|(at, line)| MatchedLine {
                         line: at as u64 + 1,
                         last_line: at as u64 + 1,
                         column: 1,
@@ -360,7 +360,7 @@ mod tests {
         let matcher = matcher("x");
         let text = format!("{}\n", "x".repeat(400)).repeat(10_000);
         let lines = lines(&matcher, text.as_bytes(), 1000, 10);
-        let kept: usize = lines.found.iter().map(Found::size).sum();
+        let kept: usize = lines.found.iter().map(MatchedLine::size).sum();
         assert!(kept < 2 * MAX_BYTES, "{kept}");
         assert_eq!(lines.total, 10_000);
     }

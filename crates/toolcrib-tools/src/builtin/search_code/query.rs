@@ -1,4 +1,4 @@
-//! What is searched for: the text of a query as a matcher, or what is wrong with it.
+//! The query: its text as a matcher, or the problem of it.
 //!
 //! Matching takes linear time whatever the expression is; what an expression may take is bounded: its size when it is compiled, and what a
 //! thread keeps of its automaton while it runs.

@@ -1,4 +1,4 @@
-//! What is still to be searched, shared by the threads of a search.
+//! The entries still to be searched, shared by the threads of a search.
 //!
 //! Files come before directories: a directory is held open only while files of it wait, so that no more are open than there are threads.
 //! What was found last comes first, in order of names, so that a search goes through the tree about in the order of the result and soon
@@ -15,7 +15,7 @@ use super::super::tree::{Level, Names};
 pub(super) const BATCH: usize = 16;
 
 /// A directory of the tree.
-pub(super) struct Place {
+pub(super) struct QueuedDir {
     /// Relative to the workspace, with a slash at the end; empty for the workspace itself.
     pub(super) path: Vec<u8>,
     /// How many directories deep.
@@ -27,7 +27,7 @@ pub(super) struct Place {
 /// Files of a directory that is open.
 pub(super) struct Files {
     pub(super) directory: OwnedFd,
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<QueuedDir>,
     pub(super) names: Names,
 }
 
@@ -36,10 +36,10 @@ pub(super) enum Job {
     /// Search some files.
     Search(Arc<Files>, Range<usize>),
     /// Look into a directory: the one it is in, and its path with a slash at the end.
-    Enter(Arc<Place>, Vec<u8>),
+    Enter(Arc<QueuedDir>, Vec<u8>),
 }
 
-/// What is to be done, and how many are at it.
+/// The remaining work, and the number of workers.
 #[derive(Default)]
 pub(super) struct Queue {
     state: Mutex<State>,
@@ -48,17 +48,17 @@ pub(super) struct Queue {
 
 #[derive(Default)]
 struct State {
-    /// Files, and the first that nobody has taken.
+    /// Files, and the first that no one has taken.
     files: Vec<(Arc<Files>, usize)>,
-    /// Directories in a directory, and the first that nobody has taken.
-    directories: Vec<(Arc<Place>, Names, usize)>,
+    /// Directories in a directory, and the first that no one has taken.
+    directories: Vec<(Arc<QueuedDir>, Names, usize)>,
     /// How many threads are doing something, which may turn out to be more.
     working: usize,
     waiting: usize,
     is_over: bool,
 }
 
-/// A thread at work on a queue. Should it panic, nobody waits for it.
+/// A thread at work on a queue. Should it panic, no one waits for it.
 pub(super) struct Working<'a>(&'a Queue);
 
 impl Drop for Working<'_> {
@@ -70,14 +70,14 @@ impl Drop for Working<'_> {
 }
 
 impl Queue {
-    /// Joins the work; whoever does asks for jobs until there are none.
+    /// Joins the work; a worker asks for jobs until there are none.
     pub(super) fn join(&self) -> Working<'_> {
         self.state().working += 1;
         Working(self)
     }
 
     /// Adds directories of a directory.
-    pub(super) fn add_directories(&self, place: Arc<Place>, names: Names) {
+    pub(super) fn add_directories(&self, place: Arc<QueuedDir>, names: Names) {
         let mut state = self.state();
         state.directories.push((place, names, 0));
         self.wake(&state);

@@ -1,4 +1,4 @@
-//! When a search ends before it is done: its time is up, or nobody waits for it any more.
+//! When a search ends before it is done: its time is up, or nothing waits for it any more.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -38,7 +38,7 @@ impl Stop {
         }
     }
 
-    /// Whether somebody has seen that it is time to stop.
+    /// Whether someone has seen that it is time to stop.
     pub(super) fn is_stopped(&self) -> bool {
         self.state.load(Ordering::Relaxed) != RUNNING
     }

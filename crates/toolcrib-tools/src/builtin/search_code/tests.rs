@@ -236,7 +236,7 @@ fn an_ignore_file_that_is_a_link_counts_if_it_stays_in_the_workspace() {
     assert_eq!(paths(&answer), ["one/b", "two/a", "two/b"]);
 }
 
-/// As git does: a mark at the start, ends of lines as on Windows, and nothing after a line that is no text.
+/// As git does: a mark at the start, ends of lines as on Windows, and nothing after a line that is not text.
 #[test]
 fn ignore_files_are_read_as_git_reads_them() {
     let root = tree(&[("a", "x"), ("b", "x"), ("c", "x"), ("d", "x")]);
@@ -477,7 +477,7 @@ proptest! {
             for (number, line) in lines.iter().enumerate() {
                 if fold(line).contains(&fold(&query)) {
                     let before = lines[number.saturating_sub(context)..number].to_vec();
-                    // What comes after the last line break of a file is no line if it is empty.
+                    // What comes after the last line break of a file is not a line if it is empty.
                     let count = lines.len() - usize::from(!ends_with_newline && lines.last().is_some_and(String::is_empty));
                     let end = (number + 1 + context).min(count);
                     let after = lines[(number + 1).min(end)..end].to_vec();

@@ -16,11 +16,10 @@ use rustix::fd::{AsFd as _, OwnedFd};
 use rustix::fs::fstat;
 use rustix::io::Errno;
 
-use super::super::tree::{self, Ignores, Level, Permission, Skipped, Verdict, as_path};
-use super::found::Collector;
+use super::super::tree::{self, Ignores, Level, Permission, Scope, Skipped, Verdict, as_path};
 use super::lines::{Count, Lines};
-use super::queue::{BATCH, Files, Job, Place, Queue, Working};
-use super::scope::Scope;
+use super::matches::Collector;
+use super::queue::{BATCH, Files, Job, Queue, QueuedDir, Working};
 use super::stop::{Stop, Stoppable};
 use crate::model::text::size;
 use crate::workspace::Workspace;
@@ -111,7 +110,7 @@ impl Search<'_> {
             true => threads.min(MAX_THREADS) - 1,
             false => 0,
         };
-        // Everybody has joined before anybody can find that nobody works.
+        // Everybody has joined before anybody can find that no one works.
         let joined: Vec<Working<'_>> = (0..helpers).map(|_| tree.queue.join()).collect();
         let own = tree.queue.join();
         let mut tally = Tally::default();
@@ -185,7 +184,7 @@ impl<'a> Worker<'a> {
         self.reader.tally
     }
 
-    /// Looks into a directory: searches some of its files, and leaves the rest and what is beneath to whoever comes next.
+    /// Looks into a directory: searches some of its files, and leaves the rest and the levels below to the next worker.
     fn enter(&mut self, above: Option<Arc<Level>>, depth: usize, path: Vec<u8>) {
         let search = self.tree.search;
         let own = path.strip_suffix(b"/").unwrap_or(&path).to_vec();
@@ -225,7 +224,7 @@ impl<'a> Worker<'a> {
         };
         files.retain(|name| takes(name, false));
         directories.retain(|name| takes(name, true));
-        let place = Arc::new(Place { path, depth, level });
+        let place = Arc::new(QueuedDir { path, depth, level });
         if directories.len() > 0 {
             self.tree
                 .queue
@@ -302,7 +301,7 @@ impl<'a> Worker<'a> {
                         search.skipped.note(path, reason);
                     }
                 }
-                // It is no file any more.
+                // It is not a file any more.
                 Ok(None) => {}
                 Err(errno) => search.skipped.note_error(path, errno),
             }

@@ -1,17 +1,11 @@
 //! The names of the files beneath a directory, for tools that then open them one by one.
 
-use std::os::unix::ffi::OsStrExt as _;
-use std::sync::Arc;
-
-use rustix::fd::AsFd as _;
-use rustix::fs::fstat;
-
-use super::ignores::{Ignores, Level, Verdict, as_path};
-use super::names;
+use super::ignores::{Ignores, Verdict};
 use super::skipped::Skipped;
+use super::walk::{Bounds, Seen, Walk};
 use crate::workspace::Workspace;
 
-/// How many files are told.
+/// How many files are reported.
 const MAX_FILES: usize = 20_000;
 
 /// How many directories are looked into.
@@ -19,9 +13,6 @@ const MAX_DIRECTORIES: usize = 20_000;
 
 /// How deep.
 const MAX_DEPTH: usize = 64;
-
-/// How much of a directory is read at once.
-const CHUNK: usize = 64 * 1024;
 
 /// Directories that are never a project's own code.
 const OTHERS: &[&[u8]] = &[b"node_modules", b"target", b"venv", b"__pycache__"];
@@ -33,14 +24,6 @@ pub(in crate::builtin) struct Files {
     pub(in crate::builtin) names: Vec<String>,
     /// Whether there are more than were looked at.
     pub(in crate::builtin) is_cut: bool,
-}
-
-/// A directory that has to be looked into.
-struct Directory {
-    /// Relative to the workspace, with a slash at its end unless it is the workspace itself.
-    path: Vec<u8>,
-    depth: usize,
-    level: Option<Arc<Level>>,
 }
 
 /// The files beneath a directory of the workspace (relative; `.` for the workspace itself), without what is hidden, what ignore files
@@ -55,81 +38,34 @@ pub(in crate::builtin) fn files(workspace: &Workspace, directory: &str) -> Files
     };
     let skipped = Skipped::default();
     let ignores = Ignores::of_files(workspace, &skipped);
-    let own_data = workspace.own_data_identity();
-    let mut path = place.as_os_str().as_bytes().to_vec();
-    if !path.is_empty() {
-        path.push(b'/');
-    }
-    let prefix = path.len();
-    let (mut buffer, mut looked) = (Vec::with_capacity(CHUNK), 0);
-    let mut left = vec![Directory {
-        path,
-        depth: 0,
-        level: None,
-    }];
-    while let Some(next) = left.pop() {
-        looked += 1;
-        if looked > MAX_DIRECTORIES || next.depth > MAX_DEPTH {
-            found.is_cut = true;
-            continue;
+    let walk = Walk {
+        workspace,
+        ignores: Some(&ignores),
+        skipped: &skipped,
+        bounds: Bounds {
+            directories: MAX_DIRECTORIES,
+            depth: MAX_DEPTH,
+        },
+        is_stopped: &|| false,
+    };
+    let mut takes = |seen: &Seen<'_>| {
+        let is_others = seen.is_dir && OTHERS.contains(&seen.name);
+        !is_others && !seen.name.starts_with(b".") && seen.verdict() != Verdict::Skip
+    };
+    let mut is_full = false;
+    found.is_cut = walk.run(&top, &place, None, &mut takes, &mut |seen| {
+        if seen.is_dir {
+            return;
         }
-        let below: &[u8] = match &next.path[prefix..] {
-            b"" => b".",
-            below => below,
-        };
-        let Ok(opened) = workspace.open_dir_below(top.as_fd(), below) else {
-            continue;
-        };
-        let is_own = |own| fstat(&opened).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == own);
-        if own_data.is_some_and(is_own) {
-            continue;
+        if found.names.len() >= MAX_FILES {
+            is_full = true;
+        } else if let Ok(name) = String::from_utf8(seen.place().to_vec()) {
+            found.names.push(name);
         }
-        let Ok(content) = names::read(opened.as_fd(), &mut buffer, &|| false) else {
-            continue;
-        };
-        found.is_cut |= content.is_cut;
-        let own = next.path.strip_suffix(b"/").unwrap_or(&next.path);
-        let level = ignores.enter(
-            next.level.as_ref(),
-            opened.as_fd(),
-            as_path(own),
-            content.marks,
-        );
-        let takes = |name: &[u8], is_dir: bool| {
-            let is_others = is_dir && OTHERS.contains(&name);
-            if is_others || name.starts_with(b".") {
-                return false;
-            }
-            let place = workspace.root().join(as_path(&next.path));
-            let path = place.join(as_path(name));
-            ignores.verdict(level.as_ref(), &path, is_dir) != Verdict::Skip
-        };
-        let beneath = |name: &[u8]| [&next.path, name].concat();
-        for name in all(&content.files).filter(|name| takes(name, false)) {
-            if found.names.len() >= MAX_FILES {
-                found.is_cut = true;
-                break;
-            }
-            if let Ok(name) = String::from_utf8(beneath(name)) {
-                found.names.push(name);
-            }
-        }
-        for name in all(&content.directories).filter(|name| takes(name, true)) {
-            let mut path = beneath(name);
-            path.push(b'/');
-            left.push(Directory {
-                path,
-                depth: next.depth + 1,
-                level: level.clone(),
-            });
-        }
-    }
+    });
+    found.is_cut |= is_full;
     found.names.sort_unstable();
     found
-}
-
-fn all(names: &names::Names) -> impl Iterator<Item = &[u8]> {
-    (0..names.len()).filter_map(|index| names.get(index))
 }
 
 #[cfg(test)]

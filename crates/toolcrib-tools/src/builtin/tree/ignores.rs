@@ -46,7 +46,7 @@ pub(in crate::builtin) enum Verdict {
     Silent,
 }
 
-/// The rules of one directory, and those above it. A directory without any has none of its own.
+/// The rules of one directory, and those above it. A directory without any has no entry.
 pub(in crate::builtin) struct Level {
     above: Option<Arc<Level>>,
     rgignore: Gitignore,
@@ -165,7 +165,7 @@ impl<'a> Ignores<'a> {
         level
     }
 
-    /// The rules of a directory above the workspace, which whoever set the workspace up has laid out.
+    /// The rules of a directory above the workspace, which the user set up.
     fn outside(&self, above: Option<Arc<Level>>, dir: &Path) -> Option<Arc<Level>> {
         let read = |name: &str| {
             let file = open_outside(&dir.join(name)).ok()?;
@@ -241,7 +241,7 @@ impl<'a> Ignores<'a> {
             bytes.truncate(end.unwrap_or(0));
         }
         for (number, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-            // As ripgrep: what comes after a line that is no text does not count, a line that is no glob by itself does not.
+            // As ripgrep: what comes after a line that is not text does not count, a line that is not a glob by itself does not.
             let Ok(line) = std::str::from_utf8(line) else {
                 break;
             };

@@ -7,10 +7,14 @@ mod files;
 mod ignores;
 mod names;
 mod permission;
+mod scope;
 mod skipped;
+mod walk;
 
 pub(super) use files::{Files, files};
 pub(super) use ignores::{Ignores, Level, Verdict, as_path};
 pub(super) use names::{Content, Names, read};
 pub(super) use permission::Permission;
+pub(super) use scope::{Scope, overrides};
 pub(super) use skipped::Skipped;
+pub(super) use walk::{Bounds, Seen, Walk};

@@ -30,7 +30,7 @@ impl Names {
     }
 }
 
-/// What is in a directory, as far as it can be searched: files and directories, no links, nothing else.
+/// The contents of a directory, as far as it can be searched: files and directories, no links, nothing else.
 #[derive(Debug, Default)]
 pub(in crate::builtin) struct Content {
     pub(in crate::builtin) files: Names,

@@ -1,7 +1,7 @@
 //! What the rules say to the files that a tool comes upon.
 //!
 //! The pipeline judges the `path` that a call names; a search reads what lies beneath it, and a formatter writes it. A file that a rule
-//! refuses or asks about is left out, and without a word: whoever learned that a query *would* have matched could find out what is in
+//! refuses or asks about is left out silently: a caller that learned that a query *would* have matched could find out what is in
 //! the file, query by query.
 
 use serde_json::Value;
@@ -16,7 +16,7 @@ pub(in crate::builtin) struct Permission(Option<Judge>);
 struct Judge {
     cx: CallContext,
     args: JsonObject,
-    /// Rules that spoke up about the call itself. It runs, so somebody agreed to it in spite of them.
+    /// Rules that spoke up about the call itself. It runs, so someone agreed to it in spite of them.
     settled: Vec<String>,
 }
 
@@ -28,7 +28,7 @@ impl Permission {
         Permission(Some(Judge { cx, args, settled }))
     }
 
-    /// Whether what is in a file, whose path is relative to the workspace, may be told.
+    /// Whether the contents of a file, whose path is relative to the workspace, may be shown.
     pub(in crate::builtin) fn covers(&self, path: &[u8]) -> bool {
         let Some(judge) = &self.0 else {
             return true;

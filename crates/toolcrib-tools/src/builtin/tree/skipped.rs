@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::io::Errno;
 
-/// How many are told.
+/// How many are reported.
 const MAX: usize = 20;
 
 /// What could not be searched. Shared by the threads of a search.
@@ -22,7 +22,7 @@ impl Skipped {
         }
     }
 
-    /// The same for an error of the system. What is gone, or became something else meanwhile, is not worth a word.
+    /// The same for an error of the system. An entry that disappeared or changed its type in the meantime is not reported.
     pub(in crate::builtin) fn note_error(&self, path: &[u8], errno: Errno) {
         let reason = match errno {
             Errno::NOENT

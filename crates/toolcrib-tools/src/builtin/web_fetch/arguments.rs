@@ -127,7 +127,7 @@ impl Args {
         Duration::try_from_secs_f64(seconds).map_or(TIMEOUT, |timeout| timeout.min(TIMEOUT))
     }
 
-    /// The headers as they are sent, with those that nobody has to think of.
+    /// The headers as they are sent, with those that no one has to think of.
     pub(super) fn header_map(&self) -> Result<HeaderMap, ToolError> {
         let mut map = HeaderMap::new();
         for (name, value) in &self.headers {
@@ -159,7 +159,7 @@ fn type_of(body: &str) -> HeaderValue {
 
 /// What the schema cannot say about arguments; `None` if all is well.
 pub(super) fn faults(args: &JsonObject) -> Option<Vec<Fault>> {
-    // What does not even fit its type was told by the schema.
+    // The schema reported values that do not fit their type.
     let read = Args::read(args).ok()?;
     let mut faults = Vec::new();
     let mut fault = |pointer: String, message: String| faults.push(Fault { pointer, message });
@@ -195,7 +195,7 @@ pub(super) fn faults(args: &JsonObject) -> Option<Vec<Fault>> {
 /// A header that may be sent; the error says why not.
 fn header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), String> {
     let parsed = HeaderName::try_from(name)
-        .map_err(|_| "is no name of a header: letters, digits and `-` are".to_owned())?;
+        .map_err(|_| "is not a header name: letters, digits and `-` are".to_owned())?;
     let own = parsed.as_str();
     if is_framing(own) || OWN.contains(&own) || own.starts_with("proxy-") {
         return Err(

@@ -1,8 +1,8 @@
 //! A page made tame: the same content as small, balanced HTML that any parser builds a small tree of.
 //!
-//! What is bounded: the size of the result, the number of elements, how deep they are nested, how deep lists and quotes are (Markdown
+//! Bounded are the size of the result, the number of elements, how deep they are nested, how deep lists and quotes are (Markdown
 //! indents every line of them), the attributes. Scripts, styles, comments, forms' controls and embedded things are left out.
-//! What is hidden by a style is known only when values are decoded, so that is `tame`'s.
+//! Elements hidden by a style are known only when values are decoded, so `tame` handles them.
 //!
 //! Time is linear: no more elements are remembered as open than may be nested, and where they are is known by name, so that no tag looks
 //! through them.
@@ -30,7 +30,7 @@ const MAX_ELEMENTS: usize = 60_000;
 /// How deep elements are nested; what is deeper loses its tags and keeps its text.
 const MAX_DEPTH: usize = 120;
 
-/// The most character references; to a parser each is a piece of its own, and dear.
+/// The most character references; to a parser each is a separate piece, and dear.
 const MAX_REFERENCES: usize = 200_000;
 
 /// How deep lists and quotes are.
@@ -125,7 +125,7 @@ const KEPT: &[&str] = &[
     "var",
 ];
 
-/// Attributes that stay: what leads somewhere, what is shown, what hides, and what tells an article from a menu.
+/// Attributes that stay: links, visible text, hiding, and hints that distinguish an article from a menu.
 const ATTRIBUTES: &[&str] = &[
     "alt", "class", "height", "hidden", "href", "id", "open", "popover", "role", "src", "start",
     "style", "value", "width",
@@ -283,7 +283,7 @@ impl Cleaner<'_> {
             match c {
                 '<' if !self.is_plain => self.clean.html.push_str("&lt;"),
                 '>' if !self.is_plain => self.clean.html.push_str("&gt;"),
-                // What is no character may stand for something behind here.
+                // A non-character may have a meaning later on.
                 '\0' | '\u{fdd0}' => {}
                 c => self.clean.html.push(c),
             }
@@ -317,7 +317,7 @@ impl Cleaner<'_> {
             } else if self.dropped == 0 {
                 // Deeper still, so that its end tag ends nothing else.
                 self.beyond += 1;
-                // What is in it is not of one word with what is before.
+                // Its text does not join the word before it.
                 if !self.clean.html.ends_with(' ') {
                     self.text(" ");
                 }
@@ -420,7 +420,7 @@ impl Cleaner<'_> {
             if !is_open {
                 return;
             }
-            // What is around it ends, and it with that.
+            // The enclosing element ends, and it ends too.
             self.sunk = None;
         }
         if self.beyond > 0 && self.dropped == 0 {

@@ -13,11 +13,11 @@ pub(super) enum Content {
     Binary,
 }
 
-/// Kinds of media that are no text, whatever their bytes look like.
+/// Kinds of media that are not text, whatever their bytes look like.
 const BINARY: &[&str] = &["image/", "audio/", "video/", "font/"];
 
 impl Content {
-    /// Reads a body. What is declared as a medium is binary; of everything else the bytes decide, since servers declare what they like.
+    /// Reads a body. Content declared as media is binary; for everything else the bytes decide, since servers declare what they like.
     pub(super) fn of(headers: &HeaderMap, body: &[u8]) -> Self {
         let declared = media_type(headers);
         let is_medium = BINARY.iter().any(|kind| declared.starts_with(kind));

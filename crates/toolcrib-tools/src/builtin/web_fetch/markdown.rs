@@ -21,8 +21,8 @@ const MAX_WEIGHED: usize = 12_000;
 /// What an article must have of the page's text to be taken for it.
 const MIN_ARTICLE: usize = 200;
 
-/// Stands for `&` in links while Markdown is made, which would write it as `&amp;`: right for a browser, wrong for whoever copies it.
-/// It is no character, so that no page has it.
+/// Stands for `&` in links while Markdown is made, which would write it as `&amp;`: right for a browser, wrong for a reader who copies it.
+/// It is not a character, so no page contains it.
 const AMPERSAND: char = '\u{fdd0}';
 
 /// How many elements are changed between two looks at the clock.
@@ -129,7 +129,7 @@ fn base(cleaned: &Clean, url: &Url) -> Url {
 fn title(cleaned: &Clean) -> String {
     let title = text_of(&cleaned.title.replace('<', "&lt;"));
     let end = title.floor_char_boundary(MAX_TITLE);
-    // The title stands in a line of Markdown.
+    // The title is in a line of Markdown.
     title[..end].replace(['`', '\\'], "")
 }
 
@@ -168,7 +168,7 @@ fn tame(document: &Document, base: &Url, deadline: Deadline, budget: &mut Budget
     Some(())
 }
 
-/// Makes one link absolute; what leads nowhere on the web is no link any more.
+/// Makes one link absolute; what leads nowhere on the web is not a link any more.
 fn absolute(node: &NodeRef<'_>, name: &str, base: &Url, budget: &mut Budget) -> ControlFlow<()> {
     let Some(link) = node.attr(name) else {
         return ControlFlow::Continue(());

@@ -54,7 +54,7 @@ pub(super) fn is_void(name: &str) -> bool {
     VOID.contains(&name)
 }
 
-/// Whether an element is a block of its own.
+/// Whether an element is a separate block.
 pub(super) fn is_block(name: &str) -> bool {
     BLOCKS.contains(&name)
 }

@@ -19,7 +19,7 @@ const MAX_SHOWN: usize = 300;
 
 /// Whether a request can ever go, and whether a person is asked.
 pub(super) fn look(egress: &Egress, args: &JsonObject) -> Look {
-    // What makes no sense is refused; should it come further all the same, nobody can agree to it.
+    // What makes no sense is refused; should it come further all the same, no one can agree to it.
     let senseless = || Look::from(Approval::deny("the URL is none that can be asked"));
     let Some(url) = args.get("url").and_then(Value::as_str) else {
         return senseless();

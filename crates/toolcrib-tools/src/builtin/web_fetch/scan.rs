@@ -40,7 +40,7 @@ const RAW: &[&str] = &[
 /// Reads a page.
 pub(super) struct Scanner<'a> {
     rest: &'a str,
-    /// The element whose content is no markup.
+    /// The element whose content is not markup.
     raw: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Whether an element is shown, as far as the element itself says.
 //!
-//! Text that a person would not see can be meant for a model alone. Style sheets are not read, so this is what can be told cheaply: the
+//! Text that a person would not see can be meant for a model alone. Style sheets are not read, so only cheap signs are checked: the
 //! attribute `hidden`, and a style that hides, shrinks to nothing or moves away.
 
 /// How far out of the page something is moved to be hidden, in pixels.

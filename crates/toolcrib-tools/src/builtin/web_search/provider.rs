@@ -10,11 +10,12 @@ use std::fmt;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue, Method, StatusCode};
-use serde_json::{Value, json};
+use serde_json::json;
 use url::Url;
 
 use crate::egress::{Reach, Request, Target};
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::json::read_bounded;
 use crate::model::limits::MB;
 use crate::model::secret::Secret;
 use crate::secret::SecretName;
@@ -22,7 +23,7 @@ use crate::secret::SecretName;
 /// How much an answer may be.
 const MAX_RECEIVED: u64 = 2 * MB;
 
-/// Who can be asked.
+/// The supported providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchProvider {
     /// A SearXNG server, one's own as a rule.
@@ -65,7 +66,7 @@ impl SearchProvider {
         }
     }
 
-    /// Where it is, if nobody says otherwise.
+    /// Where it is, if no one says otherwise.
     fn address(self) -> Option<&'static str> {
         match self {
             SearchProvider::SearXng => None,
@@ -81,7 +82,7 @@ impl SearchProvider {
         }
     }
 
-    /// The secret with its key, if nobody says otherwise.
+    /// The secret with its key, if no one says otherwise.
     fn secret(self) -> Option<&'static str> {
         match self {
             SearchProvider::SearXng => None,
@@ -94,7 +95,7 @@ impl SearchProvider {
 /// The settings `search.*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchSettings {
-    /// Who is asked (`search.provider`).
+    /// The provider (`search.provider`).
     pub provider: SearchProvider,
     /// Where (`search.url`); the provider's own address if not said.
     pub url: Option<String>,
@@ -111,9 +112,9 @@ pub(super) struct Service {
     secret: Option<SecretName>,
 }
 
-/// What is asked for.
+/// The query.
 #[derive(Debug)]
-pub(super) struct Asked<'a> {
+pub(super) struct SearchQuery<'a> {
     pub(super) query: &'a str,
     pub(super) results: usize,
     pub(super) key: Option<Secret>,
@@ -136,7 +137,7 @@ impl Service {
             "the setting `search.url` is missing: the address of your SearXNG server, as `http://localhost:8888`".to_owned()
         })?;
         let (mut endpoint, target) = Target::parse(base)
-            .map_err(|error| format!("the setting `search.url` is no address: {error}"))?;
+            .map_err(|error| format!("the setting `search.url` is not an address: {error}"))?;
         if endpoint.query().is_some() || endpoint.fragment().is_some() {
             return Err(
                 "the setting `search.url` is an address without query and fragment".to_owned(),
@@ -180,7 +181,7 @@ impl Service {
     }
 
     /// The request for a search.
-    pub(super) fn request(&self, asked: &Asked<'_>) -> Result<Request, ToolError> {
+    pub(super) fn request(&self, asked: &SearchQuery<'_>) -> Result<Request, ToolError> {
         let mut url = self.endpoint.clone();
         let mut body = None;
         match self.provider {
@@ -217,7 +218,7 @@ impl Service {
                     HeaderName::from_static("x-subscription-token"),
                     key.expose().to_owned(),
                 ),
-                // A SearXNG server behind a gate of its own takes what gates take.
+                // A SearXNG server behind its own gate takes what gates take.
                 SearchProvider::SearXng | SearchProvider::Tavily => {
                     (AUTHORIZATION, format!("Bearer {}", key.expose()))
                 }
@@ -234,7 +235,7 @@ impl Service {
         Ok(request)
     }
 
-    /// What to do about a refusal, where the provider has a way of its own to say it.
+    /// What to do about a refusal, where the provider has its own way to say it.
     pub(super) fn advice(&self, status: StatusCode, said: Option<&str>) -> Option<String> {
         let bad_key = || {
             let name = self.secret.as_ref().map_or("", SecretName::as_str);
@@ -257,9 +258,9 @@ impl Service {
         }
     }
 
-    /// What an answer that is no success says.
+    /// What an answer that is not a success says.
     pub(super) fn said(&self, body: &[u8]) -> Option<String> {
-        let answer: Value = serde_json::from_slice(body).ok()?;
+        let answer = read_bounded(body).ok()?;
         let said = match self.provider {
             SearchProvider::SearXng => &answer["error"],
             SearchProvider::Brave => &answer["error"]["detail"],

@@ -20,7 +20,7 @@ const MAX_AGE: usize = 60;
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     title: String,
     url: String,
     snippet: String,
@@ -29,7 +29,11 @@ pub(super) struct Found {
 }
 
 /// Reads an answer; `None` if it is not one of this provider's. A result without an address on the web is none.
-pub(super) fn read(provider: SearchProvider, answer: &Value, wanted: usize) -> Option<Vec<Found>> {
+pub(super) fn read(
+    provider: SearchProvider,
+    answer: &Value,
+    wanted: usize,
+) -> Option<Vec<SearchResult>> {
     let (list, snippet, ages) = match provider {
         SearchProvider::SearXng => (
             answer.get("results"),
@@ -59,7 +63,7 @@ pub(super) fn read(provider: SearchProvider, answer: &Value, wanted: usize) -> O
             return None;
         }
         let age = ages.into_iter().map(text).find(|age| !age.is_empty());
-        Some(Found {
+        Some(SearchResult {
             title: plain(provider, text("title"), MAX_TITLE),
             snippet: plain(provider, text(snippet), MAX_SNIPPET),
             url: url.into(),
@@ -73,7 +77,7 @@ pub(super) fn read(provider: SearchProvider, answer: &Value, wanted: usize) -> O
 fn plain(provider: SearchProvider, text: &str, max: usize) -> String {
     // Long before anything is cut off: markup takes room too.
     let text = &text[..text.floor_char_boundary(max * 8)];
-    // Brave's texts are HTML. Those of the others are plain, and `Vec<String>` in them is no markup.
+    // Brave's texts are HTML. Those of the others are plain, and `Vec<String>` in them is not markup.
     let plain = if provider == SearchProvider::Brave || has_markup(text) {
         text_of(text)
     } else {
@@ -86,7 +90,7 @@ fn plain(provider: SearchProvider, text: &str, max: usize) -> String {
 }
 
 /// Results for a person.
-pub(super) fn in_words(query: &str, found: &[Found]) -> String {
+pub(super) fn in_words(query: &str, found: &[SearchResult]) -> String {
     let mut text = String::new();
     for (index, result) in found.iter().enumerate() {
         let age = result.age.as_deref().map(|age| format!(" ({age})"));
@@ -116,7 +120,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn urls(found: &[Found]) -> Vec<&str> {
+    fn urls(found: &[SearchResult]) -> Vec<&str> {
         found.iter().map(|found| found.url.as_str()).collect()
     }
 
@@ -195,7 +199,7 @@ mod tests {
             Some(Vec::new())
         );
         assert_eq!(in_words("x", &[]), "nothing was found for `x`\n");
-        // What is not a result does no harm.
+        // Entries that are not results are harmless.
         let odd = json!({"results": [1, null, {"url": 5}, {"url": "https://a.test"}]});
         assert_eq!(
             urls(&read(SearchProvider::SearXng, &odd, 5).unwrap()),

@@ -110,7 +110,7 @@ fn an_address_with_its_port_is_its_own_permission_and_no_other() {
             "{url}"
         );
     }
-    // A name with a port is no permission: whoever answers for it could make it any address.
+    // A name with a port is not a permission: its DNS could make it any address.
     let rebind = target("http://rebind.test:9999/");
     assert_eq!(guard.standing(&rebind), Standing::Listed);
     for address in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1"] {
@@ -238,10 +238,10 @@ fn a_refusal_says_what_to_do_and_nothing_about_the_port() {
     };
     assert_eq!(
         said("http://a.test/secret?x=1"),
-        "`a.test:80` is not a host that may be reached; if it should be, add `a.test` to `allowedHosts` in config.toml of the home"
+        "`a.test:80` is not a host that may be reached; `toolcrib config set --add allowedHosts a.test` allows it"
     );
     assert_eq!(
         said("http://127.0.0.1:9999/"),
-        "`127.0.0.1:9999` is an address of this machine; if it should be reached, add `127.0.0.1:9999` to `allowedHosts` in config.toml of the home"
+        "`127.0.0.1:9999` is an address of this machine; `toolcrib config set --add allowedHosts 127.0.0.1:9999` allows it"
     );
 }

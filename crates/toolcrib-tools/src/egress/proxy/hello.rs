@@ -1,7 +1,7 @@
 //! The name a TLS client asks for: the first message of a tunnel, read as far as its `server_name`.
 //!
-//! A tunnel to one name that asks for another inside (a tenant of the same machine, say) would reach somebody nobody permitted. Only
-//! the first message is read, and only up to its limit; what follows is nobody's business here, so that a request *inside* of TLS can still name
+//! A tunnel to one name that asks for another inside (a tenant of the same machine, say) would reach someone no one permitted. Only
+//! the first message is read, and only up to its limit; what follows is no one's business here, so that a request *inside* of TLS can still name
 //! another host.
 
 /// How much may come before the name is known. Clients with keys for the time of quantum computers send 2 KB.
@@ -57,7 +57,7 @@ pub(super) fn read(bytes: &[u8]) -> Hello {
     }
 }
 
-/// How long the message is that begins so, once that can be told; `Some(None)` for one that cannot be the first.
+/// How long the message is that begins so, once that is known; `Some(None)` for one that cannot be the first.
 fn message_length(message: &[u8]) -> Option<Option<usize>> {
     let [kind, high, middle, low, ..] = message else {
         return None;
@@ -146,7 +146,7 @@ pub(super) mod tests {
     use proptest::prelude::*;
     use std::sync::Arc;
 
-    /// What a real client sends first; one that wants an address names nobody.
+    /// What a real client sends first; one that wants an address names no one.
     pub(in crate::egress::proxy) fn real(name: &str) -> Vec<u8> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = rustls::ClientConfig::builder_with_provider(provider)
@@ -175,7 +175,7 @@ pub(super) mod tests {
         assert_eq!(
             read(&real("127.0.0.1")),
             Hello::Tls(None),
-            "an address is no name"
+            "an address is not a name"
         );
     }
 
@@ -216,11 +216,7 @@ pub(super) mod tests {
             .position(|part| part == b"a.example")
             .unwrap();
         twice[at - 3] = 7;
-        assert_eq!(
-            read(&twice),
-            Hello::Bad,
-            "a name of a kind that nobody knows"
-        );
+        assert_eq!(read(&twice), Hello::Bad, "a name of an unknown kind");
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! [`Proxy`]: the same guard for programs in the sandbox.
 //!
-//! A sandboxed program whose tool may reach hosts has a network in which there is nothing but a listening socket, and this
-//! serves whoever connects to it: `CONNECT host:port` for a tunnel, absolute-form plain HTTP for everything else. Every request is
+//! A sandboxed program whose tool may reach hosts has a network in which there is nothing but a listening socket, and this serves its
+//! connections: `CONNECT host:port` for a tunnel, absolute-form plain HTTP for everything else. Every request is
 //! judged by [`Egress`] like one of our own; the program never holds a socket that leads anywhere.
 //!
 //! ```text
@@ -12,7 +12,7 @@
 //!
 //! The invariant: nothing lives longer than [`Proxy::close`] and nothing is held whole. Bodies pass through in pieces, a head has 64 KB
 //! and ten seconds, a connection may stand still for two minutes, and 64 are served at once; more wait in the socket's queue.
-//! What is inside of TLS is not looked at, except for the name in its first message.
+//! The content of TLS is not inspected, except for the name in its first message.
 
 mod activity;
 mod hello;
@@ -83,7 +83,7 @@ impl Proxy {
         }))
     }
 
-    /// Serves whoever connects, until [`close`](Self::close); when this returns every connection is cut. Needs a runtime with I/O
+    /// Serves connections, until [`close`](Self::close); when this returns every connection is cut. Needs a runtime with I/O
     /// and time.
     pub async fn serve(&self, listener: std::net::TcpListener) -> io::Result<()> {
         listener.set_nonblocking(true)?;

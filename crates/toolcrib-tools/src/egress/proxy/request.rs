@@ -2,7 +2,7 @@
 //!
 //! The parser is hyper's: one that refuses what two readers would read in two ways (two lengths, a length in HTTP/1.0 beside chunks,
 //! bare CR, NUL), and nothing of what the client wrote as framing is passed on. A line that ends with a bare LF is read as a line, as RFC
-//! 9112 lets a server do, and goes on with CR and LF: heads and bodies are written anew, so that a request is one request on both sides. Every request has a connection of its own to its server: a server sees no request
+//! 9112 lets a server do, and goes on with CR and LF: heads and bodies are written again, so that a request is one request on both sides. Every request has its own connection to its server: a server sees no request
 //! of this client behind one that it read differently.
 
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(super) type Body = UnsyncBoxBody<Bytes, hyper::Error>;
 /// Why a request is answered here.
 struct Refused {
     status: StatusCode,
-    /// Whether nobody may be reached, as opposed to nobody being reached.
+    /// Whether no one may be reached, as opposed to no one being reached.
     forbidden: bool,
     message: String,
 }
@@ -118,7 +118,7 @@ async fn pass_on(client: &Client, request: Request<Incoming>) -> Result<Response
     })
 }
 
-/// Sends the request over a connection of its own, and answers with what comes back, as it comes.
+/// Sends the request over its own connection, and answers with what comes back, as it comes.
 async fn exchange(
     client: &Client,
     request: Request<Incoming>,
@@ -134,7 +134,7 @@ async fn exchange(
         .handshake(io)
         .await?;
     client.drive(async move {
-        // What goes wrong is told to whoever waits for the answer or its body.
+        // Errors are reported to the waiting reader of the answer or its body.
         let _ = connection.await;
     });
     let (mut head, body) = request.into_parts();
@@ -142,7 +142,7 @@ async fn exchange(
     head.uri = origin_form(&head.uri);
     head.version = Version::HTTP_11;
     strip(&mut head.headers);
-    // Written anew: as long as the body is, where that is known, and in chunks otherwise.
+    // Rewritten: as long as the body is, where that is known, and in chunks otherwise.
     let said = head.headers.remove(header::CONTENT_LENGTH);
     if let (Some(_), Some(length)) = (said, body.size_hint().exact()) {
         head.headers.insert(header::CONTENT_LENGTH, length.into());
@@ -212,7 +212,7 @@ fn check_host(headers: &HeaderMap, scheme: &str, meant: &Target) -> Result<(), R
     };
     let said = said
         .to_str()
-        .map_err(|_| bad("the header Host is no text"))?;
+        .map_err(|_| bad("the header Host is not text"))?;
     if hosts.next().is_some() || target(scheme, said)?.1 != *meant {
         return Err(bad(
             "the header Host names another host than the request is for",

@@ -34,7 +34,7 @@ impl Tunnel {
         let first = match opening(&self.target, &mut inside).await {
             Ok(first) => first,
             Err(Cut::Plain) => {
-                // Whoever speaks plain HTTP can read why it ends here.
+                // A client that speaks plain HTTP can read why it ends here.
                 let _ = inside.write_all(NOT_TLS.as_bytes()).await;
                 let _ = inside.shutdown().await;
                 return;
@@ -58,18 +58,18 @@ impl Tunnel {
 enum Cut {
     /// Something else than TLS.
     Plain,
-    /// TLS that does not ask for the tunnel's name, or that nobody understands.
+    /// TLS that does not ask for the tunnel's name, or that no one understands.
     Tls,
     /// The client has gone before it was known what it wants.
     Ended,
 }
 
-/// What is said to a client that speaks something else than TLS.
+/// The answer to a client that speaks something other than TLS.
 const NOT_TLS: &str = "HTTP/1.1 403 Forbidden\r\nX-Toolcrib-Refused: not-tls\r\nContent-Type: text/plain; charset=utf-8\r\n\
     Connection: close\r\nContent-Length: 120\r\n\r\n\
     toolcrib: a tunnel to a name carries TLS that asks for this name; plain HTTP goes without a tunnel (`GET http://host/`)\n";
 
-/// The first bytes of a tunnel to a name, which leave only if they are TLS that asks for it: in anything else somebody else
+/// The first bytes of a tunnel to a name, which leave only if they are TLS that asks for it: in anything else someone else
 /// could be named. An address is one machine, whatever it is called: nothing is looked at.
 async fn opening(target: &Target, from: &mut (impl AsyncRead + Unpin)) -> Result<Vec<u8>, Cut> {
     let mut first = Vec::new();
@@ -149,7 +149,7 @@ mod tests {
             ),
             (b"SSH-2.0-x\r\n", Cut::Plain),
             (&[0], Cut::Plain),
-            // The hello of SSL 2, which names nobody.
+            // The hello of SSL 2, which names no one.
             (&[0x80, 0x2e, 1, 3, 1], Cut::Plain),
             (&[22, 3, 1, 0, 4, 2, 0, 0, 0], Cut::Tls),
             (&real[..real.len() - 1], Cut::Ended),

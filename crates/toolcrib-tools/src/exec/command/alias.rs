@@ -1,12 +1,14 @@
 //! `type: alias`: another tool with some of its arguments preset.
 //!
-//! An alias takes what its base takes, less what is preset. A preset may use arguments of the alias's own call; those that the
-//! base does not take are published as optional texts, and go no further than the presets. The call of the base is a nested one: validated, judged and approved by itself, so that the alias itself asks nobody.
+//! An alias takes what its base takes. What it presets is a default that a caller may override (`default-parameters`), or is set for good
+//! and cannot be given (`fixed-parameters`). A preset may use arguments of the alias's own call; those that the
+//! base does not take are published as optional texts, and go no further than the presets. The call of the base is a nested one: validated, judged and approved by itself, so that the alias itself asks no one.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::links::fixed;
 use super::publish::{self, unpublishable};
 use super::steps::arguments;
 use super::surroundings::judged_variables;
@@ -20,6 +22,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::model::names::Slug;
 use crate::model::outcome::{Outcome, ToolOutput};
+use crate::model::text;
 use crate::schema::Schema;
 use crate::spec::ToolSpec;
 use crate::template::{Reference, Text, Values, Variable};
@@ -29,6 +32,8 @@ pub(super) struct Alias {
     /// What the base answers to.
     base: String,
     presets: Vec<(String, JsonTemplate)>,
+    /// Those of them that a caller may override.
+    defaults: Vec<String>,
     /// Arguments that only presets use.
     own: Vec<String>,
 }
@@ -39,11 +44,12 @@ impl Alias {
         definition: &Definition,
         bundle: Slug,
         base: &ToolSpec,
-        presets: &[(String, JsonTemplate)],
+        (presets, defaults): (&[(String, JsonTemplate)], &[String]),
         effects: Effects,
     ) -> Result<(Self, ToolSpec), ToolError> {
         let refused = |why: String| unpublishable(&definition.name, &why);
         let is_preset = |name: &str| presets.iter().any(|(preset, _)| preset == name);
+        let is_default = |name: &str| defaults.iter().any(|default| default == name);
         let mut schema = base.input_schema.as_value().clone();
         let takes: Vec<String> = base
             .input_schema
@@ -63,7 +69,7 @@ impl Alias {
         for name in used_in(presets) {
             if is_preset(name) {
                 return Err(refused(format!(
-                    "a preset uses `{{{name}}}`, which is preset itself and so cannot be given"
+                    "a preset uses `{{{name}}}`, which is preset itself"
                 )));
             }
             if !takes.iter().any(|taken| taken == name) && !own.contains(name) {
@@ -72,7 +78,8 @@ impl Alias {
         }
         if uses_temp(presets) {
             return Err(refused(
-                "a preset uses `{TEMP}` or `{TEMP_DIR}`, and an alias has no temporary directory of its own".to_owned(),
+                "a preset uses `{TEMP}` or `{TEMP_DIR}`, and an alias has no temporary directory"
+                    .to_owned(),
             ));
         }
         if let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut) {
@@ -82,7 +89,10 @@ impl Alias {
             .as_object_mut()
             .map(|schema| schema.entry("properties").or_insert_with(|| json!({})));
         if let Some(Value::Object(properties)) = properties {
-            properties.retain(|name, _| !is_preset(name));
+            properties.retain(|name, _| !is_preset(name) || is_default(name));
+            for (name, template) in presets.iter().filter(|(name, _)| is_default(name)) {
+                publish_default(properties, name, template);
+            }
             publish_own(properties, &own, presets);
         }
         let schema = Schema::stored(schema).map_err(|error| refused(error.to_string()))?;
@@ -102,7 +112,7 @@ impl Alias {
             (Some(own), Some(base)) => Some(own.min(base)),
             (own, base) => own.or(base),
         };
-        let keeps = |name: &String| !is_preset(name);
+        let keeps = |name: &String| !is_preset(name) || is_default(name);
         spec.synonyms = base.synonyms.clone();
         spec.synonyms.retain(|(_, published)| keeps(published));
         spec.roles = base.roles.clone();
@@ -116,6 +126,7 @@ impl Alias {
         let alias = Alias {
             base: base.reference(),
             presets: presets.to_vec(),
+            defaults: defaults.to_vec(),
             own,
         };
         Ok((alias, spec))
@@ -135,7 +146,11 @@ impl Alias {
             ..Values::default()
         };
         args.retain(|name, _| !self.own.contains(name));
-        args.extend(arguments(&self.presets, &values));
+        for (name, value) in arguments(&self.presets, &values) {
+            if !(self.defaults.contains(&name) && args.contains_key(&name)) {
+                args.insert(name, value);
+            }
+        }
         let mut request = CallRequest::new(&self.base).args(args);
         let own = cx.clone();
         request.watch = Some(OutputWatch::new(move |stream, chunk| {
@@ -152,7 +167,7 @@ impl Alias {
     }
 }
 
-/// Calls a tool on a task of its own, so that a call that is over has what the base printed in its error's details.
+/// Calls a tool on its own task, so that a call that is over has what the base printed in its error's details.
 async fn in_full(cx: &CallContext, request: CallRequest) -> Result<Outcome, ToolError> {
     let (cx, ending) = (cx.clone(), cx.ending());
     let calling = tokio::spawn(async move {
@@ -170,6 +185,29 @@ async fn in_full(cx: &CallContext, request: CallRequest) -> Result<Outcome, Tool
         Err(error) => Err(
             ToolError::new(ErrorCode::Cancelled, "the runtime is shutting down").caused_by(error),
         ),
+    }
+}
+
+/// Publishes the default of a parameter. One that uses arguments is in its description.
+fn publish_default(properties: &mut Map<String, Value>, name: &str, template: &JsonTemplate) {
+    let Some(property) = properties.get_mut(name).and_then(Value::as_object_mut) else {
+        return;
+    };
+    match fixed(template) {
+        Some(value) => {
+            property.insert("default".to_owned(), value);
+        }
+        None => {
+            let texts: Vec<String> = texts(template).iter().map(|text| text.shown()).collect();
+            let described = property.get("description").and_then(Value::as_str);
+            let words = format!(
+                "{} (default: `{}`)",
+                described.unwrap_or(name),
+                text::shorten(&texts.join(" "), 200)
+            );
+            property.remove("default");
+            property.insert("description".to_owned(), words.into());
+        }
     }
 }
 

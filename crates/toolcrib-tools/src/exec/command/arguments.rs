@@ -12,6 +12,7 @@ use super::publish::{is_own_type, own_type, property, published_type, to_publish
 use super::surroundings::judged_variables;
 use crate::definition::{Definition, Parameter, ParameterKind, SchemaGeneration};
 use crate::model::JsonObject;
+use crate::model::json::read_bounded;
 use crate::process::MAX_ARGUMENT;
 use crate::schema::{Fault, Schema};
 use crate::template::{Reference, ValueFault, Values};
@@ -118,22 +119,28 @@ fn from_published(value: Value, kind: ParameterKind, published: &str) -> Result<
         return Ok(value);
     }
     let read = match (&value, kind) {
-        (Value::String(text), _) => serde_json::from_str(text).ok(),
+        (Value::String(text), _) => read_bounded(text.as_bytes()).ok(),
         (other, ParameterKind::String) => Some(Value::from(other.to_string())),
         _ => None,
     };
     read.filter(|read| is_of(kind, read))
-        .ok_or_else(|| format!("is no {} in writing", own_type(kind)))
+        .ok_or_else(|| format!("is not the text of {}", with_article(kind)))
 }
 
 fn is_of(kind: ParameterKind, value: &Value) -> bool {
     match kind {
         ParameterKind::String => value.is_string(),
         ParameterKind::Number => value.is_number(),
+        ParameterKind::Integer => is_whole(value),
         ParameterKind::Boolean => value.is_boolean(),
         ParameterKind::Array => value.is_array(),
         ParameterKind::Object => value.is_object(),
     }
+}
+
+/// Whether a value is a whole number; `2.0` is one to JSON Schema.
+fn is_whole(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
 fn transformed(parameter: &Parameter, value: Value, edited: bool) -> Result<Value, String> {
@@ -149,11 +156,19 @@ fn transformed(parameter: &Parameter, value: Value, edited: bool) -> Result<Valu
         (ParameterKind::String, Value::Number(number)) => Ok(number.to_string().into()),
         (kind, result) if is_of(kind, &result) => Ok(result),
         (kind, result) => Err(format!(
-            "is a {} and its transform `{source}` makes {} of it",
-            own_type(kind),
+            "is {} and its transform `{source}` makes {} of it",
+            with_article(kind),
             kind_in_words(&result)
         )),
     }
+}
+
+fn with_article(kind: ParameterKind) -> String {
+    let article = match kind {
+        ParameterKind::Integer | ParameterKind::Array | ParameterKind::Object => "an",
+        ParameterKind::String | ParameterKind::Number | ParameterKind::Boolean => "a",
+    };
+    format!("{article} {}", own_type(kind))
 }
 
 fn kind_in_words(value: &Value) -> &'static str {

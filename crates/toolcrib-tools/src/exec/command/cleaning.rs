@@ -1,4 +1,4 @@
-//! What is done at the end of a call (`resources.cleanup`): always, however the call ended.
+//! Cleanup at the end of a call (`resources.cleanup`): it always runs, however the call ended.
 //!
 //! `final-command`s run first, in the order of the file, behind the same wall, and have [`TIME`] together; then the temporary
 //! directory goes, through the descriptor it was made with, whatever its name leads to by then. What goes wrong is part of the
@@ -127,7 +127,7 @@ async fn run(running: &Running, program: &Program, left: Duration) -> Option<Str
     }
     let how = How {
         timeout: Some(left),
-        // It is no part of what the tool printed.
+        // It is not part of what the tool printed.
         sink: Some(Box::new(|_, _| {})),
         cleans_up: true,
         ..How::default()

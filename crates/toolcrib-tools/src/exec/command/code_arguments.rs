@@ -4,7 +4,7 @@
 //! text that is one placeholder and nothing else passes: the whole command is the caller's then, as it is with the other tool
 //! itself, and the rules judge it there.
 
-use crate::definition::{Definition, JsonTemplate, ParameterKind};
+use crate::definition::{Definition, JsonTemplate};
 use crate::model::text::fold;
 use crate::spec::{Role, ToolSpec};
 use crate::template::{Reference, StepField};
@@ -20,7 +20,7 @@ pub(super) fn fault(
         reads_code(spec, name).then(|| {
             format!(
                 "`{}` reads `{name}` as code, and the value of `{{{value}}}` in it would be code, too; write a `bash` step, \
-                 or hand the value over as an argument of its own",
+                 or pass the value as a separate argument",
                 spec.name
             )
         })
@@ -56,7 +56,7 @@ fn mixed_in(definition: &Definition, spec: &ToolSpec, template: &JsonTemplate) -
     let is_number = |reference: &Reference| match reference {
         Reference::Parameter(name) => is_number(definition, spec, name),
         Reference::Step { field, .. } => *field == StepField::ExitCode,
-        // A path of the machine's own, which whoever runs the tool has chosen.
+        // A path on the machine, chosen by the user who runs the tool.
         Reference::Variable(_) => true,
     };
     let value = text.references().iter().find(|value| !is_number(value))?;
@@ -65,7 +65,7 @@ fn mixed_in(definition: &Definition, spec: &ToolSpec, template: &JsonTemplate) -
 
 fn is_number(definition: &Definition, base: &ToolSpec, name: &str) -> bool {
     if let Some(own) = definition.parameters.iter().find(|own| own.name == name) {
-        return own.kind == ParameterKind::Number;
+        return own.kind.is_numeric();
     }
     // An alias takes what its base takes.
     let mut properties = base.input_schema.properties();

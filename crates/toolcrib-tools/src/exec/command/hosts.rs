@@ -1,6 +1,6 @@
 //! `network:external:HOST`: which hosts a call may reach, judged before anybody is asked.
 //!
-//! What can be told without looking a name up is told here: a value that is no host, an address that the operator's settings do not
+//! Problems that need no name lookup are reported here: a value that is not a host, an address that the operator's settings do not
 //! name. The rest is judged by the way out itself when a program connects. Without a wall (`isolation: none`) nothing is judged: there
 //! a person is asked every time, and nothing is confined.
 
@@ -78,7 +78,7 @@ pub(super) fn refusal(
             Err(_) if said.contains('{') => return None,
             Err(why) => return Some(named(ErrorCode::InvalidArguments, &why)),
         };
-        // Of many names nothing can be told before one is asked for.
+        // Of many names nothing is known before one is looked up.
         let (_, target) = Target::parse(&format!("http://{said}/")).ok()?;
         match egress.admit(&target, &Reach::Only(entry)) {
             Err(EgressError::Refused(refusal)) => {

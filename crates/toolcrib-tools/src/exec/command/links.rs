@@ -14,7 +14,7 @@ use crate::schema::{Fault, Rejected};
 use crate::spec::ToolSpec;
 use crate::template::Values;
 
-/// What is wrong with the arguments that a definition has for other tools. Tools that are not there are passed over.
+/// Problems of the arguments that a definition has for other tools. Tools that are not there are passed over.
 pub(super) fn faults(
     definition: &Definition,
     lookup: &dyn Fn(&str) -> Option<Arc<ToolSpec>>,
@@ -74,7 +74,7 @@ struct Use<'a> {
 fn uses(definition: &Definition) -> Vec<Use<'_>> {
     match &definition.body {
         Body::Command(_) | Body::Commands { .. } => Vec::new(),
-        Body::Alias { base, presets } => vec![Use {
+        Body::Alias { base, presets, .. } => vec![Use {
             tool: base,
             arguments: presets,
             step: None,
@@ -110,7 +110,7 @@ fn misfits(spec: &ToolSpec, arguments: &[(String, JsonTemplate)]) -> Vec<Fault> 
             faults.retain(|fault| {
                 let name = top(fault.pointer.trim_start_matches('/'));
                 let is_open = open.contains(&fold(name)) && takes(spec, name);
-                // What is said of the arguments as a whole may hang on any of them.
+                // A fault of the arguments as a whole may depend on any of them.
                 !is_open && (!name.is_empty() || open.is_empty())
             });
             faults
@@ -129,7 +129,7 @@ fn takes(spec: &ToolSpec, name: &str) -> bool {
 }
 
 /// The value of a template without placeholders.
-fn fixed(template: &JsonTemplate) -> Option<Value> {
+pub(super) fn fixed(template: &JsonTemplate) -> Option<Value> {
     Some(match template {
         JsonTemplate::Plain(value) => value.clone(),
         JsonTemplate::Text(text) if text.references().is_empty() => {

@@ -35,7 +35,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::call::context::CallContext;
-use crate::definition::{Action, Body, Definition, LinkFault, Step};
+use crate::definition::{Action, Body, Definition, LinkFault, Permission, Step};
 use crate::model::JsonObject;
 use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
@@ -72,16 +72,23 @@ fn published(
 ) -> Result<(Option<Alias>, ToolSpec), ToolError> {
     let effects = effective_effects(definition, |name| Some(lookup(name)?.effects));
     match &definition.body {
-        Body::Alias { base, presets } => {
+        Body::Alias {
+            base,
+            presets,
+            defaults,
+        } => {
             let base = lookup(base).ok_or_else(|| {
                 let why = format!("its base tool `{base}` is not there");
                 publish::unpublishable(&definition.name, &why)
             })?;
-            let (alias, spec) = Alias::new(definition, bundle, &base, presets, effects)?;
+            let (alias, spec) =
+                Alias::new(definition, bundle, &base, (presets, defaults), effects)?;
             Ok((Some(alias), spec))
         }
         Body::Command(_) | Body::Commands { .. } | Body::Steps(_) => {
-            Ok((None, publish::spec(definition, bundle, effects)?))
+            let mut spec = publish::spec(definition, bundle, effects)?;
+            spec.looks_first |= definition.requires_approval.evaluates();
+            Ok((None, spec))
         }
     }
 }
@@ -118,7 +125,7 @@ impl CommandTool {
     /// published.
     ///
     /// `lookup` knows the tools that it may use: an alias is published with what its base takes, a tool with steps with the effects
-    /// of what they use. When one of those changes, it is made anew.
+    /// of what they use. When one of those changes, it is made again.
     #[doc(hidden)]
     pub fn linked(
         definition: Arc<Definition>,
@@ -130,6 +137,13 @@ impl CommandTool {
             Body::Steps(steps) => Some(steps.as_slice().into()),
             Body::Command(_) | Body::Commands { .. } | Body::Alias { .. } => None,
         };
+        let writes = |permission: &Permission| matches!(permission, Permission::Write(_));
+        if definition.declared_effects().is_read_only()
+            && definition.security.permissions.iter().any(writes)
+        {
+            let why = "it is tagged only `read`, and a `filesystem:write` permission lets it write";
+            return Err(publish::unpublishable(&definition.name, why));
+        }
         if let Some(fault) = links::faults(&definition, lookup).first() {
             return Err(publish::unpublishable(&definition.name, &fault.message));
         }
@@ -175,10 +189,10 @@ impl CommandTool {
         workspace: &Workspace,
     ) -> Vec<String> {
         let values = surroundings::judged_values(definition, args, Some(workspace));
-        reach::Reach::of(definition, &values, Some(workspace)).in_words()
+        reach::CommandReach::of(definition, &values, Some(workspace)).in_words()
     }
 
-    /// What is missing for it to run on this machine, if something is: another platform, an interpreter.
+    /// Anything that is missing for it to run on this machine: another platform, an interpreter.
     #[doc(hidden)]
     pub fn missing(definition: &Definition) -> Option<String> {
         programs::missing(definition)
@@ -260,10 +274,19 @@ impl CommandTool {
         let said = said.map_or(String::new(), |line| {
             format!(": {}", text::shorten(line.trim(), 200))
         });
-        let message = format!(
+        let mut message = format!(
             "`{}` ended with exit code {exit_code}{said}",
             definition.name
         );
+        let complains = |field: &str| {
+            let text = fields[field].as_str();
+            text.is_some_and(|text| text.contains("Read-only file system"))
+        };
+        if running.wall.read_only && (complains("stderr") || complains("stdout")) {
+            message.push_str(
+                "; it is tagged only `read`, so it cannot write the workspace: if it should, add the tag `write`",
+            );
+        }
         Err(fields
             .into_iter()
             .fold(ToolError::failed(message), |error, (key, value)| {

@@ -4,14 +4,15 @@
 
 use super::CommandSettings;
 use super::hosts;
-use super::reach::{self, Reach};
+use super::reach::{self, CommandReach};
 use super::surroundings::{judged_values, needs_temp};
-use crate::definition::{Cleanup, Definition, Privilege};
+use crate::definition::{Cleanup, Definition, Permission, Privilege};
 use crate::model::JsonObject;
 use crate::model::sandbox_plan::{PlanLine, SandboxPlan};
 use crate::model::text;
 use crate::process::{Wall, no_egress};
 use crate::sandbox::{Layer, Level, Missing, Support};
+use crate::template::Values;
 use crate::workspace::Workspace;
 
 /// The plan of a call with these arguments; without some, places that depend on them are as the file has them.
@@ -22,7 +23,7 @@ pub(super) fn plan(
     workspace: Option<&Workspace>,
 ) -> SandboxPlan {
     let values = judged_values(definition, args, workspace);
-    let reach = Reach::of(definition, &values, workspace);
+    let reach = CommandReach::of(definition, &values, workspace);
     let level = reach::level(definition);
     let support = match settings.runner.support() {
         Ok(support) => support,
@@ -41,7 +42,7 @@ pub(super) fn plan(
         here.isolation(definition),
         here.privilege(definition, settings),
     ];
-    lines.extend(here.files(&reach, workspace));
+    lines.extend(here.files(definition, &values, &reach, workspace));
     lines.push(here.network(&reach, settings));
     lines.push(here.memory(definition, settings));
     lines.push(here.time(definition));
@@ -52,9 +53,9 @@ pub(super) fn plan(
         let after = interactive.timeout.as_millis();
         let promise = match &interactive.default_response {
             Some(answer) => {
-                format!("on a terminal of its own; after {after} ms of silence `{answer}` is typed")
+                format!("on its own terminal; after {after} ms without output `{answer}` is typed")
             }
-            None => format!("on a terminal of its own; {after} ms of silence end it"),
+            None => format!("on its own terminal; {after} ms without output end it"),
         };
         lines.push(PlanLine::kept("interactive", promise, "a pseudo-terminal"));
     }
@@ -161,7 +162,13 @@ impl Here<'_> {
         }
     }
 
-    fn files(&self, reach: &Reach, workspace: Option<&Workspace>) -> Vec<PlanLine> {
+    fn files(
+        &self,
+        definition: &Definition,
+        values: &Values,
+        reach: &CommandReach,
+        workspace: Option<&Workspace>,
+    ) -> Vec<PlanLine> {
         let by = match self.level {
             Level::None => {
                 return vec![PlanLine::open(
@@ -173,11 +180,18 @@ impl Here<'_> {
             Level::Process => "landlock",
             Level::Container => "landlock, own-root",
         };
-        let mut lines = vec![PlanLine::kept(
-            "files",
-            "reads and writes the workspace, reads programs and libraries, nothing else",
-            by,
-        )];
+        let mut lines = vec![match definition.declared_effects().is_read_only() {
+            true => PlanLine::kept(
+                "files",
+                "reads the workspace (tagged only `read`), programs and libraries; writes only to its temporary directory",
+                by,
+            ),
+            false => PlanLine::kept(
+                "files",
+                "reads and writes the workspace, reads programs and libraries, nothing else",
+                by,
+            ),
+        }];
         for beyond in reach.in_words() {
             if !beyond.starts_with("reach ") {
                 lines.push(PlanLine::kept(
@@ -187,6 +201,7 @@ impl Here<'_> {
                 ));
             }
         }
+        lines.extend(permissions(definition, values, reach, by));
         for said in reach.above_own_data(workspace) {
             let promise = format!(
                 "Toolcrib's own data is left out of `{}`",
@@ -206,7 +221,7 @@ impl Here<'_> {
         lines
     }
 
-    fn network(&self, reach: &Reach, settings: &CommandSettings) -> PlanLine {
+    fn network(&self, reach: &CommandReach, settings: &CommandSettings) -> PlanLine {
         if self.level == Level::None {
             let backed = match reach.hosts.is_empty() {
                 true => "no wall",
@@ -273,6 +288,43 @@ impl Here<'_> {
             (_, Err(missing)) => PlanLine::open("time", promise, missing.to_string()),
         }
     }
+}
+
+/// What the file asks for and what no call, or not this one, takes beyond the workspace: with its values, or with placeholders where
+/// those are not known.
+fn permissions(
+    definition: &Definition,
+    values: &Values,
+    reach: &CommandReach,
+    by: &str,
+) -> Vec<PlanLine> {
+    let mut lines = Vec::new();
+    for permission in &definition.security.permissions {
+        let (verb, path, beyond) = match permission {
+            Permission::Read(path) => ("read", path, &reach.read),
+            Permission::Write(path) => ("write", path, &reach.write),
+            Permission::Network(_) => continue,
+        };
+        let mut references = path.references().iter();
+        let promise = match references.all(|named| values.get(named).is_some()) {
+            true => {
+                let path = path.render(values);
+                if beyond.iter().any(|beyond| beyond.said == path) {
+                    continue;
+                }
+                format!(
+                    "may {verb} `{}`, which needs no approval",
+                    text::shorten(&path, 200)
+                )
+            }
+            false => format!(
+                "may {verb} `{}`; a person is asked every time if that is beyond the workspace",
+                text::shorten(&path.shown(), 200)
+            ),
+        };
+        lines.push(PlanLine::kept("files", promise, by));
+    }
+    lines
 }
 
 fn environment(definition: &Definition) -> PlanLine {

@@ -29,7 +29,7 @@ pub(super) enum Role<'a> {
         /// The step's name.
         step: &'a str,
     },
-    /// What is run at the end.
+    /// The commands that run at the end.
     Cleanup,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn used(definition: &Definition) -> Vec<Used<'_>> {
     used
 }
 
-/// What is missing for a tool to run on this machine, if something is: another system, a program.
+/// Anything that is missing for a tool to run on this machine: another system, a program.
 pub(super) fn missing(definition: &Definition) -> Option<String> {
     let platforms = &definition.platforms;
     if !platforms.is_empty() && !platforms.iter().copied().any(Platform::is_here) {
@@ -137,7 +137,7 @@ fn missing_program(program: &Program, sets_path: bool) -> Option<String> {
         Form::Bash => ("bash".to_owned(), "; install it".to_owned()),
         Form::Script(shell) => {
             let named = shell.split_whitespace().next().unwrap_or(shell);
-            // What is started for a shell that nobody knows may be another that starts it.
+            // The program started for an unknown shell may be another that starts it.
             let known = started().filter(|started| started.starts_with(named));
             let program = known.unwrap_or_else(|| named.to_owned());
             let how = format!("; install `{named}`, or name another `shell:`");
@@ -156,7 +156,7 @@ fn missing_program(program: &Program, sets_path: bool) -> Option<String> {
 /// Whether a program of this name can be started.
 fn is_in_path(program: &str) -> bool {
     let Some(path) = std::env::var_os("PATH") else {
-        // The sandbox has a path of its own then.
+        // The sandbox has its own path then.
         return true;
     };
     std::env::split_paths(&path).any(|directory| is_program(&directory.join(program)))

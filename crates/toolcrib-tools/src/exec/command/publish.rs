@@ -143,6 +143,7 @@ pub(super) fn own_type(kind: ParameterKind) -> &'static str {
     match kind {
         ParameterKind::String => "string",
         ParameterKind::Number => "number",
+        ParameterKind::Integer => "integer",
         ParameterKind::Boolean => "boolean",
         ParameterKind::Array => "array",
         ParameterKind::Object => "object",
@@ -175,6 +176,7 @@ fn add_validation(property: &mut Map<String, Value>, parameter: &Parameter) {
     add(most, checks.max_length.map(Value::from));
     add("pattern", checks.pattern.clone().map(Value::from));
     add("enum", checks.allowed.clone().map(Value::from));
+    add("items", checks.items.clone());
 }
 
 /// A value of a parameter as the type it is published as has it.
@@ -247,6 +249,7 @@ fn output_schema() -> Value {
             "stdout": {"type": "string", "description": "What it printed"},
             "stderr": {"type": "string", "description": "What it printed as errors"},
             "exitCode": {"type": ["integer", "null"], "description": "0 when all went well, by convention"},
+            "note": {"type": "string", "description": "Why it failed, where the sandbox is the reason"},
             "steps": {"type": "object", "description": "What came of each step"},
             "cleanup": {"type": "array", "items": {"type": "string"}, "description": "What cleaning up left behind, and what went wrong with it"}
         }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::hosts;
 use super::programs::{self, Role, Used};
-use super::reach::{self, Reach};
+use super::reach::{self, CommandReach};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
 use super::{CommandSettings, programs::command_here};
-use crate::definition::{Action, Body, Definition, Privilege};
+use crate::definition::{Action, Body, Definition, Privilege, Required, RequiresApproval};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::text;
@@ -25,7 +25,7 @@ pub(super) fn look(
     workspace: Option<&Workspace>,
 ) -> Look {
     let values = judged_values(definition, args, workspace);
-    let reach = Reach::of(definition, &values, workspace);
+    let reach = CommandReach::of(definition, &values, workspace);
     let refusal = reach::own_data_refusal(definition, settings, &reach, workspace)
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
     let commands = commands(definition, &values, workspace);
@@ -36,16 +36,25 @@ pub(super) fn look(
     look.with_refusal(refusal)
 }
 
-/// Whether a person has to agree. Everything that makes a tool ask makes it ask every time.
+/// Whether a person has to agree: every time, unless `requires-approval` is the only reason.
 fn approval(
     definition: &Definition,
     settings: &CommandSettings,
     effects: Effects,
     values: &Values,
-    reach: &Reach,
+    reach: &CommandReach,
 ) -> Approval {
     let effect = effect(definition, values, reach);
-    let mut reasons = reasons(definition, effects, reach);
+    let required = definition.requires_approval.of_call(values);
+    let tags = match required {
+        Required::No => Tags::DoNotCount,
+        Required::Unsaid | Required::Yes(_) => Tags::Count,
+    };
+    let mut reasons = reasons(definition, effects, reach, tags);
+    let every_time = !reasons.is_empty();
+    if let Required::Yes(why) = required {
+        reasons.push(why);
+    }
     if reasons.is_empty() {
         return Approval::allow()
             .with_effect(effect)
@@ -60,29 +69,61 @@ fn approval(
     if let Some(said) = &definition.security.justification {
         reasons.push(format!("the tool says why: {}", text::shorten(said, 500)));
     }
-    Approval::ask(reasons.join("; "))
-        .every_time()
+    let ask = Approval::ask(reasons.join("; "))
         .with_effect(effect)
-        .with_basis(reach.basis())
+        .with_basis(reach.basis());
+    match every_time {
+        true => ask.every_time(),
+        false => ask,
+    }
 }
 
-/// When the tool has a person asked, in words, as far as its file tells.
+/// Whether a person is asked because the tool does not say what it does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tags {
+    Count,
+    /// `requires-approval: false`, or its expression, says that this is not a reason.
+    DoNotCount,
+}
+
+/// When the tool asks a person, in words, as far as its file says.
 pub(super) fn asks(definition: &Definition, effects: Effects) -> Option<String> {
     let values = judged_values(definition, &JsonObject::new(), None);
-    let reach = Reach::of(definition, &values, None);
-    let reasons = reasons(definition, effects, &reach);
+    let reach = CommandReach::of(definition, &values, None);
+    let required = &definition.requires_approval;
+    let tags = match required {
+        RequiresApproval::Never => Tags::DoNotCount,
+        _ => Tags::Count,
+    };
+    let mut reasons = reasons(definition, effects, &reach, tags);
     if !reasons.is_empty() {
+        if let RequiresApproval::If(condition) = required {
+            reasons.push(format!(
+                "`requires-approval` is `{}`, and decides about missing tags",
+                condition.text()
+            ));
+        }
         return Some(format!("every time: {}", reasons.join("; ")));
+    }
+    if let Some(words) = required.in_words() {
+        return Some(words);
     }
     let permissions = &definition.security.permissions;
     (!permissions.is_empty())
         .then(|| "when what it needs to read or write is beyond the workspace".to_owned())
 }
 
-fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<String> {
+fn reasons(
+    definition: &Definition,
+    effects: Effects,
+    reach: &CommandReach,
+    tags: Tags,
+) -> Vec<String> {
     let mut reasons = Vec::new();
-    let own = Effects::from_tags(definition.tags.iter().map(String::as_str));
-    if own.is_unknown() {
+    let own = definition.declared_effects();
+    if own.is_unknown() && tags == Tags::DoNotCount {
+        // What it uses is asked about by itself.
+    } else if own.is_unknown() {
         reasons.push(
             "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)"
                 .to_owned(),
@@ -130,7 +171,7 @@ fn reasons(definition: &Definition, effects: Effects, reach: &Reach) -> Vec<Stri
 }
 
 /// What the call would do, in words.
-fn effect(definition: &Definition, values: &Values, reach: &Reach) -> String {
+fn effect(definition: &Definition, values: &Values, reach: &CommandReach) -> String {
     let behind = format!("{}{}", behind(definition, reach), given(definition, values));
     match &definition.body {
         Body::Steps(steps) => {
@@ -182,7 +223,7 @@ fn shown(program: &crate::definition::Program, values: &Values) -> String {
 }
 
 /// The wall in words.
-fn behind(definition: &Definition, reach: &Reach) -> String {
+fn behind(definition: &Definition, reach: &CommandReach) -> String {
     let network = match reach.hosts.is_empty() {
         true => "without network".to_owned(),
         false => {

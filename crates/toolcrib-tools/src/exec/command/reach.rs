@@ -21,7 +21,7 @@ use crate::workspace::Workspace;
 
 /// What a call may reach beyond the workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Reach {
+pub(super) struct CommandReach {
     pub(super) read: Vec<Beyond>,
     pub(super) write: Vec<Beyond>,
     pub(super) hosts: Vec<String>,
@@ -36,14 +36,14 @@ pub(super) struct Beyond {
     pub(super) real: PathBuf,
 }
 
-impl Reach {
+impl CommandReach {
     /// What the permissions come to in one call. Paths in the workspace, or in the call's temporary directory, need none.
     pub(super) fn of(
         definition: &Definition,
         values: &Values,
         workspace: Option<&Workspace>,
     ) -> Self {
-        let mut reach = Reach::default();
+        let mut reach = CommandReach::default();
         for permission in &definition.security.permissions {
             let (said, places) = match permission {
                 Permission::Network(host) => {
@@ -170,11 +170,11 @@ pub(super) fn level(definition: &Definition) -> Level {
     })
 }
 
-/// The wall around a tool that can reach this, or why it cannot be had.
+/// The wall around a tool that can reach this, or why it is not available.
 pub(super) fn wall(
     definition: &Definition,
     settings: &CommandSettings,
-    reach: &Reach,
+    reach: &CommandReach,
     workspace: &Workspace,
 ) -> Result<Wall, ToolError> {
     let level = level(definition);
@@ -190,6 +190,7 @@ pub(super) fn wall(
     Ok(Wall {
         network: Reachable::hosts(&reach.hosts),
         reduced: definition.security.privilege == Privilege::Reduced,
+        read_only: definition.declared_effects().is_read_only(),
         read: real(&reach.read)?,
         write: real(&reach.write)?,
         memory: definition.resources.max_memory,
@@ -208,11 +209,11 @@ fn existing(beyond: &Beyond) -> Result<PathBuf, ToolError> {
     ))
 }
 
-/// Why what the tool may read or write cannot be had, if it cannot: nothing that a tool runs reads or changes Toolcrib's own data.
+/// Why the tool's read or write permissions are not possible, if so: nothing that a tool runs reads or changes Toolcrib's own data.
 pub(super) fn own_data_refusal(
     definition: &Definition,
     settings: &CommandSettings,
-    reach: &Reach,
+    reach: &CommandReach,
     workspace: Option<&Workspace>,
 ) -> Option<ToolError> {
     let workspace = workspace?;
@@ -244,7 +245,7 @@ pub(super) fn own_data_refusal(
     ))
 }
 
-/// Why what the tool asks for cannot be had here, if it cannot.
+/// Why the tool's permissions are not possible here, if so.
 pub(super) fn refusal(
     definition: &Definition,
     settings: &CommandSettings,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::arguments::of_parameter;
 use super::cleaning::Temp;
-use super::reach::{self, Reach};
+use super::reach::{self, CommandReach};
 use super::steps::{Attempt, Programs, Ran};
 use super::{CommandSettings, surroundings};
 use crate::call::context::CallContext;
@@ -40,7 +40,7 @@ pub(super) struct How {
     pub(super) timeout: Option<Duration>,
     pub(super) keep: Option<u64>,
     pub(super) sink: Option<Sink>,
-    /// Whether it runs although the call is over, and reads nothing and talks to nobody.
+    /// Whether it runs although the call is over, and reads nothing and talks to no one.
     pub(super) cleans_up: bool,
 }
 
@@ -64,7 +64,7 @@ impl Running {
         if let Some(temp) = &temp {
             temp.make_inner(&values)?;
         }
-        let reach = Reach::of(definition, &values, Some(&workspace));
+        let reach = CommandReach::of(definition, &values, Some(&workspace));
         if cx.basis().is_some_and(|basis| *basis != reach.basis()) {
             return Err(ToolError::failed(
                 "what the tool reaches beyond the workspace changed while the call waited for approval; call again",
@@ -165,7 +165,7 @@ impl Running {
         let carried = invocation.environment.into_iter();
         environment.extend(carried.map(|(name, value)| (name.into(), value.into())));
         if let Some(large) = large {
-            // Written to by nobody; but only what may be written is shown to those with reduced rights as their own.
+            // Written to by no one; but only what may be written is shown to those with reduced rights as their own.
             wall.write.push(large.path().to_owned());
             environment.push((VALUES_DIRECTORY.into(), large.path().into()));
         }
@@ -289,12 +289,16 @@ impl Programs for Running {
     }
 }
 
-/// What is published of a command: `{output, stdout, stderr, exitCode}`.
+/// The published result of a command: `{output, stdout, stderr, exitCode}`.
 pub(super) fn fields(finished: Finished) -> JsonObject {
-    JsonObject::from_iter([
+    let mut fields = JsonObject::from_iter([
         ("output".to_owned(), Value::from(finished.output)),
         ("stdout".to_owned(), finished.stdout.into()),
         ("stderr".to_owned(), finished.stderr.into()),
         ("exitCode".to_owned(), finished.exit_code.into()),
-    ])
+    ]);
+    if let Some(no_network) = &finished.no_network {
+        fields.insert("note".to_owned(), no_network.by_permission().into());
+    }
+    fields
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::arguments::declared;
-use super::reach::{Reach, real};
+use super::reach::{CommandReach, real};
 use crate::definition::{Body, Cleanup, Definition};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
@@ -34,7 +34,7 @@ pub(super) fn values(
     Ok(values)
 }
 
-/// The same before the call runs, for whoever judges it.
+/// The surroundings before the call runs, to judge it.
 pub(super) fn judged_values(
     definition: &Definition,
     args: &JsonObject,
@@ -100,7 +100,7 @@ fn temp_directory(
     Ok(path)
 }
 
-/// Whether a call needs a temporary directory of its own: something in the tool names it, several commands may share it, or
+/// Whether a call needs its own temporary directory: something in the tool names it, several commands may share it, or
 /// something is left to be cleaned up.
 pub(super) fn needs_temp(definition: &Definition) -> bool {
     let is_temp = |reference: &Reference| {
@@ -142,7 +142,7 @@ pub(super) fn working_directory(
     definition: &Definition,
     values: &Values,
     workspace: &Workspace,
-    reach: &Reach,
+    reach: &CommandReach,
     temp: Option<&Path>,
 ) -> Result<Option<PathBuf>, ToolError> {
     let Some(template) = &definition.paths.working_directory else {
@@ -169,7 +169,7 @@ pub(super) fn working_directory(
         return Err(ToolError::new(ErrorCode::PermissionDenied, message));
     }
     if !path.is_dir() {
-        let message = format!("the working directory `{shown}` is no directory");
+        let message = format!("the working directory `{shown}` is not a directory");
         return Err(ToolError::new(ErrorCode::InvalidPath, message));
     }
     Ok(Some(path))

@@ -64,7 +64,7 @@ fn unsuccessful(
     };
     let may_pass = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
     let mut failure = Failure {
-        // Who never saw the credentials refuses none.
+        // A server that never saw the credentials cannot have refused them.
         refused_credentials: (status == StatusCode::UNAUTHORIZED
             && response.redirected != Redirected::Elsewhere)
             .then_some(response.redirected),
@@ -81,14 +81,14 @@ fn unsuccessful(
         Err(unreadable) => {
             failure.error = failure.error.with_detail(
                 "retryAfter",
-                format!("not tried again: `{unreadable}` is no time that can be read"),
+                format!("not tried again: `{unreadable}` is not a valid time"),
             );
         }
     }
     failure
 }
 
-/// Who answered, without what was asked: queries hold secrets.
+/// The host that answered, without the query: queries hold secrets.
 fn whose(template: &RequestTemplate) -> String {
     format!("`{}`", template.url.origin)
 }
@@ -136,7 +136,7 @@ fn with_answer(
     error(&beginning(&body)).with_detail("body", body)
 }
 
-/// How a body begins, in one line; nothing of one that is no text.
+/// How a body begins, in one line; nothing of one that is not text.
 fn beginning(body: &str) -> String {
     let mut line = String::new();
     for word in body.split_whitespace() {
@@ -320,15 +320,13 @@ fn values_in(body: &[u8]) -> usize {
     count
 }
 
-/// The body as text, by the charset it says it has. Unlike a page that somebody looks at, a value is not guessed at.
+/// The body as text, by the charset it says it has. Unlike a page that someone looks at, a value is not guessed at.
 fn text_of(response: &Response) -> Result<String, String> {
     let charset = kind(response).and_then(charset::named);
     let Decoded { text, note } = charset::decode(&response.body, charset);
     match note {
         None => Ok(text),
-        Some(note) => Err(format!(
-            "gave an answer that is no text that can be read: {note}"
-        )),
+        Some(note) => Err(format!("gave an answer that is not readable text: {note}")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a template and values to a request: [`Draft`], the texts of it, then [`Draft::into_request`].
 //!
-//! The invariant: a value changes what stands at its position, and nothing else. A value stays in its segment of the path, one that
+//! The invariant: a value changes what is at its position, and nothing else. A value stays in its segment of the path, one that
 //! would take its segment away (`.`, `..`, nothing) is refused, and the finished URL must have the target that the file names.
 
 use std::fmt;
@@ -31,7 +31,7 @@ pub(super) struct Draft {
 pub(super) struct Header {
     pub(super) name: HeaderName,
     pub(super) value: String,
-    /// Whether it must not be told another origin, nor anybody who looks.
+    /// Whether it must not be sent to another origin, nor shown.
     pub(super) sensitive: bool,
 }
 
@@ -134,7 +134,7 @@ impl Draft {
         };
         request.reach = Reach::Listed;
         request.timeout = template.timeout;
-        // Whoever counts a redirection as success wants to see it.
+        // A tool that counts a redirection as success wants to see it.
         let wants = |code: &u16| matches!(code, 300..=399);
         request.max_redirects = match template.success_codes.iter().any(wants) {
             true => 0,
@@ -144,7 +144,7 @@ impl Draft {
     }
 }
 
-/// What is said of a URL that is too long.
+/// The message for a URL that is too long.
 pub(super) fn too_long(bytes: usize) -> String {
     format!("makes the URL {bytes} bytes long; the limit is {MAX_URL}")
 }
@@ -162,7 +162,7 @@ fn headers(drafts: Vec<Header>) -> Result<HeaderMap, ToolError> {
     Ok(headers)
 }
 
-/// Whether a value is nobody else's business: a secret, or what a request before gave, which may be a token.
+/// Whether a value is no one else's business: a secret, or what a request before gave, which may be a token.
 pub(super) fn is_confidential(placeholder: &Placeholder) -> bool {
     match placeholder {
         Placeholder::Secret(_) | Placeholder::Previous => true,

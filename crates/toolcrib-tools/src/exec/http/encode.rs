@@ -1,6 +1,6 @@
-//! A value as it is written where it stands: [`encode`].
+//! A value as it is written where it is: [`encode`].
 //!
-//! Pure, and the only place that knows how. Whoever reads a request the way its position is read (percent-decoding a segment or a
+//! Pure, and the only place that knows how. A server that reads a request the way its position is read (percent-decoding a segment or a
 //! parameter, parsing a JSON body) gets the value back, and nothing else than it: a value cannot end its position.
 //!
 //! As text a value is: a string as it is; a number or a boolean as JSON prints it, whole numbers without a fraction; an array of
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// Where a value stands.
+/// Where a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Position {
     /// In the path: within one segment of it.
@@ -58,7 +58,7 @@ pub(super) fn encode(value: &Value, position: Position, out: &mut String) -> Res
         return Ok(());
     }
     match value {
-        Value::Null => Err("is null, which is no text".to_owned()),
+        Value::Null => Err("is null, which is not a text".to_owned()),
         Value::Array(items) if items.iter().all(is_plain) => {
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
@@ -122,7 +122,7 @@ fn digits_of(number: &Number) -> usize {
     digits.trim_end_matches('0').len()
 }
 
-/// Whether a value has a text of its own, so that several can be joined.
+/// Whether a value has its own text, so that several can be joined.
 fn is_plain(value: &Value) -> bool {
     match value {
         Value::String(_) | Value::Number(_) | Value::Bool(_) => true,

@@ -1,14 +1,14 @@
 //! HTTP tools (S4) at work: an [`HttpDefinition`] as a [`Tool`].
 //!
 //! ```text
-//! encode    a value as it is written where it stands      values    what stands in the place of a placeholder
+//! encode    a value as it is written where it is      values    what is in the place of a placeholder
 //! build     from a template to a request                  question  what a person is asked; hosts that are not allowed
 //! run       requests in order, within limits              auth      credentials of a request
 //! retry     when to ask again                             answer    from an answer to a value
 //! pick      one value of a long answer
 //! ```
 //!
-//! The invariant: an argument is a value at its position and nothing else, and a secret is seen by nobody but the request it is
+//! The invariant: an argument is a value at its position and nothing else, and a secret is seen by no one but the request it is
 //! sent with. What can be said against a call without sending anything is said before anybody is asked.
 
 mod answer;
@@ -32,7 +32,6 @@ use crate::call::context::CallContext;
 use crate::egress::{Egress, MAX_URL};
 use crate::manifest::HttpDefinition;
 use crate::model::JsonObject;
-use crate::model::effects::Effects;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::{Limits, as_millis};
 use crate::model::names::Slug;
@@ -111,10 +110,11 @@ pub(crate) fn spec_of(definition: &HttpDefinition, bundle: Slug) -> ToolSpec {
     spec.bundle = bundle;
     spec.title = (!definition.display_name.is_empty()).then(|| definition.display_name.clone());
     spec.output_schema = definition.output_schema.clone();
-    spec.effects = Effects::from_tags(definition.tags.iter().map(String::as_str));
+    spec.effects = definition.effects();
     spec.tags = definition.tags.clone();
     spec.keywords = definition.keywords.clone();
-    spec.asks = question::asks(spec.effects);
+    spec.asks = question::asks(definition);
+    spec.looks_first = definition.requires_approval.evaluates();
     spec.urls = question::urls(definition);
     spec.traits.open_world = Some(true);
     spec.content_digest = Some(definition.digest.clone());

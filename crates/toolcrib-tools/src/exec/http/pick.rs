@@ -1,7 +1,7 @@
 //! One value of a JSON text, without making the others: [`pick`].
 //!
-//! Most answers are read for one value in them. The whole text is still read to its end, so that what is no JSON is none; but what is
-//! not wanted becomes no value.
+//! Most answers are read for one value in them. The whole text is still read to its end, so that invalid JSON is an error; but unwanted
+//! parts become no value.
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub(super) fn pick(text: &str, way: &[Way<'_>]) -> Result<Option<Value>, serde_j
     Ok(found)
 }
 
-/// What is left of the way.
+/// The rest of the path.
 #[derive(Clone, Copy)]
 struct Picked<'a>(&'a [Way<'a>]);
 

@@ -2,55 +2,79 @@
 
 use std::sync::Arc;
 
-use super::HttpTool;
 use super::build::Draft;
 use super::values::Shown;
+use super::{HttpSettings, HttpTool};
+use crate::definition::{Required, RequiresApproval};
 use crate::egress::{EgressError, Standing, Target};
 use crate::manifest::{Auth, HttpDefinition, OauthGrant, Placeholder, RequestTemplate, Template};
 use crate::model::JsonObject;
-use crate::model::effects::{Approval, Effects};
+use crate::model::effects::Approval;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::secret::SecretName;
 use crate::spec::ToolSpec;
+use crate::template::Values;
 use crate::tool::Look;
 
 /// How much of a request a person is shown.
 const MAX_SHOWN: usize = 4000;
 
-/// Why a tool without a tag asks.
-const UNTAGGED: &str = "the tool does not say whether it reads, writes or runs something (no tag `read`, `write` or `run`)";
-
-/// What is said of a call before anything is sent. What it would send is put into words only for a person to read.
+/// The judgement of a call before anything is sent. What it would send is put into words only for a person to read.
 pub(super) fn look(tool: &HttpTool) -> Look {
     let (definition, spec) = (Arc::clone(&tool.definition), Arc::clone(&tool.spec));
-    Look::from(approval(tool))
+    let (asked, settings) = (Arc::clone(&definition), Arc::clone(&tool.settings));
+    Look::later(move |args, _| approval(&asked, &settings, args))
         .with_refusal(refusal(tool))
         .with_effect(move |args| effect(&definition, &spec, args))
 }
 
-/// Whether a person has to agree: every time if the tool does not say what it does, else never (rules may still have them asked).
-fn approval(tool: &HttpTool) -> Approval {
-    if !tool.spec.effects.is_unknown() {
-        return Approval::allow();
-    }
-    let reason = match missing_secrets(tool) {
-        missing if missing.is_empty() => UNTAGGED.to_owned(),
-        missing => format!(
-            "{UNTAGGED}; even if approved it cannot run yet: there is no secret `{}`",
-            missing.join("`, `")
-        ),
+/// Whether a person has to agree, until a grant covers the call: as the file says, else if a method writes and no tag says so. (Rules
+/// may have a person asked all the same.)
+fn approval(definition: &HttpDefinition, settings: &HttpSettings, args: &JsonObject) -> Approval {
+    let values = Values {
+        arguments: args.clone(),
+        ..Values::default()
     };
-    Approval::ask(reason).every_time()
+    let why = match definition.requires_approval.of_call(&values) {
+        Required::No => None,
+        Required::Yes(why) => Some(why),
+        Required::Unsaid => undeclared(definition),
+    };
+    let Some(mut reason) = why else {
+        return Approval::allow();
+    };
+    let missing = missing_secrets(definition, settings);
+    if !missing.is_empty() {
+        reason.push_str(&format!(
+            "; even if approved it cannot run yet: there is no secret `{}`",
+            missing.join("`, `")
+        ));
+    }
+    Approval::ask(reason)
 }
 
-/// Secrets that the tool needs and nobody has set, by name; nobody should decide about a call that cannot be made.
-pub(super) fn missing_secrets(tool: &HttpTool) -> Vec<&str> {
-    let is_missing = |name: &SecretName| match &tool.settings.secrets {
+/// Why a tool asks whose requests change something and whose tags do not say so.
+fn undeclared(definition: &HttpDefinition) -> Option<String> {
+    let method = definition.undeclared_method()?;
+    Some(match definition.declared_effects().is_unknown() {
+        true => format!("it sends `{method}`, which changes something, and it has no tag `write`"),
+        false => {
+            format!("it sends `{method}`, which changes something, although it is tagged `read`")
+        }
+    })
+}
+
+/// Secrets that the tool needs and no one has set, by name; no one should decide about a call that cannot be made.
+pub(super) fn missing_secrets<'d>(
+    definition: &'d HttpDefinition,
+    settings: &HttpSettings,
+) -> Vec<&'d str> {
+    let is_missing = |name: &SecretName| match &settings.secrets {
         Some(secrets) => !secrets.contains(name).unwrap_or(true),
         None => true,
     };
-    let names = tool.definition.secrets().into_iter();
+    let names = definition.secrets().into_iter();
     names
         .filter(|name| is_missing(name))
         .map(SecretName::as_str)
@@ -58,10 +82,13 @@ pub(super) fn missing_secrets(tool: &HttpTool) -> Vec<&str> {
 }
 
 /// When the tool has a person asked, in words.
-pub(super) fn asks(effects: Effects) -> Option<String> {
-    effects
-        .is_unknown()
-        .then(|| format!("every time: {UNTAGGED}"))
+pub(super) fn asks(definition: &HttpDefinition) -> Option<String> {
+    match &definition.requires_approval {
+        RequiresApproval::Unsaid => {
+            undeclared(definition).map(|why| format!("until granted: {why}"))
+        }
+        said => said.in_words(),
+    }
 }
 
 /// Where its requests go, token servers included, for rules about hosts.
@@ -96,15 +123,13 @@ fn refusal(tool: &HttpTool) -> Option<ToolError> {
 
 fn unlisted(tool: &HttpTool, target: &Target) -> ToolError {
     let entry = target.entry();
-    // The whole list, so that what is there already is neither lost nor said twice.
+    // The environment has the whole list, so that what is there already is not lost.
     let allowed = tool.settings.egress.allowed_hosts().entries();
     let hosts: Vec<String> = allowed.chain([entry.clone()]).collect();
-    let quoted: Vec<String> = hosts.iter().map(|host| format!("\"{host}\"")).collect();
     let message = format!(
-        "`{}` asks `{entry}`, which the setting `allowedHosts` does not name; add it in config.toml of the home \
-         (`allowedHosts = [{}]`), or set `TOOLCRIB_ALLOWED_HOSTS={}`",
+        "`{}` asks `{entry}`, which the setting `allowedHosts` does not name; `toolcrib config set --add allowedHosts {entry}` \
+         adds it, or `TOOLCRIB_ALLOWED_HOSTS={}`",
         tool.spec.name,
-        quoted.join(", "),
         hosts.join(",")
     );
     ToolError::new(ErrorCode::HostNotAllowed, message).with_detail("host", entry)
@@ -162,7 +187,7 @@ fn credentials(auth: &Auth, definition: &HttpDefinition) -> String {
             Placeholder::Previous => "[value of the request before]".to_owned(),
         })
     };
-    // What stands in a file as it is may still be a secret.
+    // A literal in a file may still be a secret.
     let confidential = |template: &Template| match template.as_literal() {
         Some(_) => "[in the file]".to_owned(),
         None => shown(template),

@@ -31,7 +31,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// The same, and there is nothing left to try again with.
+    /// Marks the failure as final.
     pub(super) fn for_good(self) -> Self {
         Failure {
             repeat: Repeat::Never,
@@ -64,7 +64,7 @@ pub(super) enum Repeat {
 /// Where jitter comes from: a number in 0..1. Tests have their own.
 pub(crate) type Jitter = fn() -> f64;
 
-/// A number in 0..1 that nobody can guess; the quality that jitter needs.
+/// A number in 0..1 that no one can guess; the quality that jitter needs.
 pub(super) fn random() -> f64 {
     let bits = RandomState::new().build_hasher().finish() >> 11;
     bits as f64 / (1u64 << 53) as f64

@@ -50,7 +50,10 @@ impl<'a> Run<'a> {
     pub(super) async fn all(mut self) -> Result<ToolOutput, ToolError> {
         let requests = &self.tool.definition.requests;
         let several = requests.len() > 1;
-        if several && let Some(missing) = question::missing_secrets(self.tool).first() {
+        if several
+            && let Some(missing) =
+                question::missing_secrets(&self.tool.definition, &self.tool.settings).first()
+        {
             // Nothing is half done for the want of what a later request needs.
             let targets = self.tool.definition.targets();
             let target = (targets.len() == 1).then(|| targets[0]);
@@ -83,7 +86,7 @@ impl<'a> Run<'a> {
             });
             previous = match result {
                 Ok(value) => ToolOutput::value(value),
-                // What was refused before anything left is no answer that is missing.
+                // A request that was refused before anything was sent does not miss an answer.
                 Err(error)
                     if template.error_mode == ErrorMode::Empty && was_sent && is_hidden(&error) =>
                 {
@@ -136,7 +139,7 @@ impl<'a> Run<'a> {
             let mut request = complete.clone();
             if let Some(auth) = &template.auth {
                 let cx = self.auth_context(&values);
-                // It may be a request of its own, which others need not carry along.
+                // It may be a separate request, which others need not carry along.
                 Box::pin(auth::apply(auth, &mut request, &cx)).await?;
             }
             self.check_size(&request)
@@ -239,7 +242,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What is said of a call that would send too much.
+/// The refusal of a call that would send too much.
 pub(super) fn over_max_sent(bytes: u64, max: u64) -> String {
     format!("the call would send {bytes} bytes, and `limits.maxSentBytes` of the tool is {max}")
 }

@@ -1,4 +1,4 @@
-//! What stands in the place of a placeholder, for the three who want to know: the check of the arguments ([`Faults`]), the person who is
+//! The replacement for a placeholder, for its three users: the check of the arguments ([`Faults`]), the person who is
 //! asked ([`Shown`]) and the request itself ([`Values`]). Only the last one sees secrets.
 
 use serde_json::Value;
@@ -47,7 +47,7 @@ pub(super) enum Unfit {
         /// Reads on from its name.
         why: String,
     },
-    /// Its value cannot be had.
+    /// Its value is not available.
     Error(ToolError),
 }
 
@@ -90,7 +90,7 @@ impl From<Unfit> for ToolError {
 /// Why an argument has to be there.
 fn absent(name: &str, position: Position) -> String {
     format!(
-        "is needed for this call: `${{{name}}}` stands in {} and has no value",
+        "is needed for this call: `${{{name}}}` is used in {} and has no value",
         position.in_words()
     )
 }
@@ -268,7 +268,7 @@ impl Fill for Faults<'_> {
 pub(super) struct Shown<'a> {
     pub(super) definition: &'a HttpDefinition,
     pub(super) args: &'a JsonObject,
-    /// Arguments that are secrets: their values are shown to nobody.
+    /// Arguments that are secrets: their values are shown to no one.
     pub(super) masked: &'a JsonObject,
 }
 

@@ -153,7 +153,7 @@ async fn a_call_waits_no_longer_than_it_says() {
     let error = outcome.error().unwrap();
     assert_eq!(error.code(), ErrorCode::ApprovalExpired);
     assert!(
-        error.message().contains("nobody answered in time"),
+        error.message().contains("no one answered in time"),
         "{error}"
     );
     assert_eq!(runs.load(Ordering::SeqCst), 0);
@@ -224,7 +224,7 @@ async fn of_many_identical_calls_each_approval_runs_one() {
         let outcome = registry.execute(rocket()).await;
         let error = outcome.error().unwrap();
         assert_eq!(error.code(), ErrorCode::ApprovalDenied);
-        assert!(error.message().contains("nobody is asked again"), "{error}");
+        assert!(error.message().contains("no one is asked again"), "{error}");
     }
     assert_eq!(all(&queue).len(), 4);
 }
@@ -312,7 +312,7 @@ async fn secrets_reach_the_tool_and_no_file() {
     let asked = pending(&queue, 1).await.remove(0);
     assert_eq!(asked.request.args["password"], "***");
     assert!(asked.request.offers.is_empty(), "a secret is never granted");
-    // A secret that somebody types would be in the file of the answer.
+    // A secret that someone types would be in the file of the answer.
     let mut typed = asked.request.args.clone();
     typed["password"] = json!("SENTINEL-typed");
     let response = ApprovalResponse::approve_with("Ada", typed);
@@ -323,7 +323,7 @@ async fn secrets_reach_the_tool_and_no_file() {
     assert_eq!(refused.http_status(), 422);
     assert!(refused.to_string().contains("is a secret"), "{refused}");
     assert!(!refused.to_string().contains("SENTINEL"), "{refused}");
-    // Edited by somebody who sees the mask: it stands for the secret, too short or not.
+    // Edited by someone who sees the mask: it stands for the secret, too short or not.
     let mut edited = asked.request.args.clone();
     edited["user"] = json!("bob");
     let response = ApprovalResponse::approve_with("Ada", edited);

@@ -124,7 +124,7 @@ fn a_caller_killed_at_any_call_neither_loses_nor_repeats() {
             seen.push(status);
         }
 
-        // The next caller takes up what was left, or asks anew where the approval is used.
+        // The next caller takes up what was left, or asks again where the approval is used.
         let registry = registry(home, OnThisThread(queue.clone()));
         assert!(call(&registry), "{context}");
         assert_eq!(runs(home), ran + 1, "{context}");

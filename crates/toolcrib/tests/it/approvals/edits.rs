@@ -114,7 +114,7 @@ async fn an_edit_is_not_judged_by_another_tool() {
         .check_answer(&asked.request, &edited(json!({})))
         .unwrap_err();
     assert_eq!(error.code(), ErrorCode::Conflict, "{error}");
-    // Where nobody knows the tool, the call itself judges.
+    // Where no one knows the tool, the call itself judges.
     Registry::new()
         .check_answer(&asked.request, &edited(json!({})))
         .unwrap();

@@ -54,7 +54,7 @@ fn a_denial_answers_everybody_and_an_approval_one() {
         queue.claim_now(ticket.id())
     });
     assert_eq!(claims, [Ok(()), Err(NoAnswer::Taken), Err(NoAnswer::Taken)]);
-    // Who came too late asks again, together.
+    // Calls that came too late ask again, together.
     let again = [(); 2].map(|()| place.queue().put(request("a")).unwrap());
     assert_ne!(again[0].id(), tickets[0].id());
     assert_eq!(again[0].id(), again[1].id());
@@ -88,7 +88,7 @@ fn what_was_denied_is_denied_a_thousand_times_without_a_question() {
         assert_eq!(
             answer.reason.as_deref(),
             Some(
-                "too loud; the same call was denied 20 s ago, and nobody is asked again for another 40 s"
+                "too loud; the same call was denied 20 s ago, and no one is asked again for another 40 s"
             )
         );
     }
@@ -156,7 +156,7 @@ fn one_client_has_half_of_the_room_and_all_clients_leave_some_to_the_operator() 
     let _operator = put(Caller::Operator, "a").unwrap();
     let full = NoAnswer::TooMany { pending: 6 };
     assert_eq!(put(Caller::Cli, "a").unwrap_err(), full);
-    // What has lapsed counts for nobody.
+    // What has lapsed counts for no one.
     place.pass(Duration::from_secs(300));
     put(client("alice"), "d").unwrap();
 }
@@ -182,7 +182,7 @@ fn a_caller_that_is_denied_again_and_again_is_not_asked_about_for_a_while() {
         place.pass(Duration::from_secs(1));
     }
     let NoAnswer::DeniedTooOften { denied: 10, wait } = put(&mallory, "other").unwrap_err() else {
-        panic!("somebody was asked");
+        panic!("a person was asked");
     };
     assert!(wait <= Duration::from_secs(50), "{wait:?}");
     let for_mallory = Caller::ToolFor(Box::new(mallory.clone()));
@@ -221,7 +221,7 @@ fn an_approval_with_somebody_waiting_is_left_to_them() {
     drop(waits);
     assert_eq!(queue.show(&id).unwrap().status, Status::Approved);
     let heir = place.queue().put(request("a")).unwrap();
-    assert_eq!(heir.id(), id, "nobody waits: it can be taken up");
+    assert_eq!(heir.id(), id, "no one waits: it can be taken up");
     assert!(matches!(heir.look(), Ok(Look::Answered(_))));
     assert_eq!(queue.claim_now(heir.id()), Ok(()));
     assert_eq!(

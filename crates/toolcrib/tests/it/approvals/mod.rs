@@ -47,7 +47,7 @@ impl Place {
         }
     }
 
-    /// A queue of its own, as another process would have it.
+    /// Its own queue, as another process would have it.
     pub(crate) fn queue(&self) -> ApprovalQueue {
         ApprovalQueue::at(self.path(), self.options())
     }

@@ -118,7 +118,7 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
 
 /// Waits for the one question that is pending and awaited.
 fn awaited(queue: &ApprovalQueue) -> Queued {
-    until("a question with somebody waiting", || {
+    until("a question with a waiting caller", || {
         let mut found = queue.list(Some(Status::Pending)).unwrap().requests;
         assert!(found.len() < 2, "{found:?}");
         found.pop().filter(|queued| queued.waiting)

@@ -175,7 +175,7 @@ fn after_a_reboot_everything_has_lapsed() {
         .answer(pending.id(), None, approve(), no_check)
         .unwrap_err();
     assert!(matches!(error, AnswerError::Expired), "{error}");
-    // And the same call asks anew.
+    // And the same call asks again.
     let again = queue.put(request("b")).unwrap();
     assert_ne!(again.id(), approved.id());
 }
@@ -221,7 +221,7 @@ fn a_question_that_nobody_waits_for_is_withdrawn() {
         .unwrap_err();
     assert_eq!(error.http_status(), 409);
     assert!(error.to_string().contains("cancelled"), "{error}");
-    // And the same call asks anew.
+    // And the same call asks again.
     assert_ne!(queue.put(request("a")).unwrap().id(), id);
 }
 
@@ -309,7 +309,7 @@ fn damaged_files_concern_nobody_else() {
     assert!(matches!(error, AnswerError::Damaged(_)), "{error}");
     queue.answer(good.id(), None, approve(), no_check).unwrap();
 
-    // A damaged answer is no approval.
+    // A damaged answer is not an approval.
     let answer = place.path().join(format!("{}.answer.json", good.id()));
     std::fs::write(answer, "{").unwrap();
     assert!(matches!(good.look(), Err(NoAnswer::Storage(_))));
@@ -330,7 +330,7 @@ fn a_file_of_another_user_concerns_nobody_else() {
     let names = place.files().into_iter();
     let mut own = names.filter(|name| name.starts_with(closed.id()) && name.ends_with(".json"));
     let file = place.path().join(own.next().unwrap());
-    // As one looks that somebody made with `sudo`.
+    // As one looks that someone made with `sudo`.
     std::fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
     let listing = queue.list(None).unwrap();
     assert_eq!(listing.requests[0].request.id, good.id());
@@ -347,7 +347,7 @@ fn what_is_over_is_swept_after_a_day() {
         let ticket = queue.put(request(call)).unwrap();
         ticket.id().to_owned()
     });
-    // Withdrawn, since nobody waits: three that are over.
+    // Withdrawn, since no one waits: three that are over.
     assert_eq!(statuses(&queue), [Status::Withdrawn; 3]);
     place.pass(Duration::from_secs(23 * 3600));
     let kept = queue.put(request("d")).unwrap();

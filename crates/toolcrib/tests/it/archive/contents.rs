@@ -1,4 +1,4 @@
-//! What is taken of an archive, and what is not.
+//! Accepted and ignored entries of an archive.
 
 use serde_json::{Value, json};
 use toolcrib::model::names::Slug;

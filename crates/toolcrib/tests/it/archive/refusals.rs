@@ -150,7 +150,7 @@ fn extra_fields_that_change_an_entry_are_refused_and_times_are_not() {
         field.extend(content);
         field
     };
-    // Another name, AES, a link of ASi, nobody knows what.
+    // Another name, AES, a link of ASi, no one knows what.
     for id in [0x7075, 0x9901, 0x756e, 0x4242] {
         let zip = Zip::with([a_tool().with(|header| header.extra = extra(id, &[0; 12]))]);
         refused(zip, "extra field");
@@ -380,7 +380,7 @@ fn json_that_would_fill_the_memory_is_refused() {
 fn what_is_no_archive_is_refused() {
     for bytes in [&b""[..], b"PK", b"PK\x05\x06", b"{}", &[0; 100]] {
         let error = Archive::read(bytes).unwrap_err().to_string();
-        assert!(error.contains("no ZIP archive"), "{error}");
+        assert!(error.contains("not a ZIP archive"), "{error}");
     }
     let large = vec![0; 64 * 1024 * 1024 + 1];
     let error = Archive::read(&large).unwrap_err().to_string();

@@ -22,10 +22,10 @@ pub(super) struct Header {
 pub(super) struct Entry {
     pub(super) local: Header,
     pub(super) central: Header,
-    /// What stands between the header and the data, and belongs to nothing.
+    /// Bytes between the header and the data that belong to nothing.
     pub(super) before: Vec<u8>,
     pub(super) data: Vec<u8>,
-    /// What stands behind the data.
+    /// Bytes after the data.
     pub(super) after: Vec<u8>,
     pub(super) comment: Vec<u8>,
     pub(super) disk: u16,
@@ -41,7 +41,7 @@ pub(super) struct Zip {
     pub(super) entries: Vec<Entry>,
     /// The directory's order of the entries, if not theirs.
     pub(super) order: Option<Vec<usize>>,
-    /// What stands between the entries and the directory.
+    /// Bytes between the entries and the directory.
     pub(super) gap: Vec<u8>,
     /// Disk numbers and counts of entries of the end record, if not the right ones.
     pub(super) end: Option<[u16; 4]>,

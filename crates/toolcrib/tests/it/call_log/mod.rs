@@ -156,7 +156,7 @@ fn records_are_read_back_newest_first() {
     assert_eq!(reader.find("a").unwrap().as_ref(), Some(&records[0]));
     assert_eq!(reader.find("b\"\\").unwrap().as_ref(), Some(&records[1]));
     assert_eq!(reader.find("d").unwrap(), None);
-    // It is in a line, but it is no call's id.
+    // It is in a line, but it is not a call's id.
     assert_eq!(reader.find("core").unwrap(), None);
 }
 
@@ -285,7 +285,7 @@ fn a_torn_line_costs_nothing_but_itself() {
             .unwrap();
     };
     append("{\"callId\":\"torn");
-    // Somebody may be writing it at this moment: not damage yet.
+    // Someone may be writing it at this moment: not damage yet.
     assert_eq!(place.ids(), (vec![String::from("a")], 0));
 
     let log = place.log();

@@ -18,7 +18,7 @@ async fn what_was_recorded_before_can_be_read_once_it_is_written() {
         log.written().await;
         assert_eq!(place.ids().0[0], format!("c-{n}"));
     }
-    // Nothing new: nobody is called.
+    // Nothing new: no one is called.
     log.written().await;
     assert_eq!(place.ids().0.len(), 50);
 }
@@ -56,7 +56,7 @@ async fn who_waits_is_woken_when_nothing_can_be_written_and_health_says_so() {
     let waiting = log.written();
     tokio::time::timeout(Duration::from_secs(10), waiting)
         .await
-        .expect("nobody waits for what cannot be");
+        .expect("no one waits for what cannot be");
     let health = log.health();
     assert_eq!((health.written, health.dropped), (0, 1));
     assert!(health.last_error.is_some());

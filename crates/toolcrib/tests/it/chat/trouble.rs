@@ -236,7 +236,7 @@ async fn arguments_of_which_nobody_knows_what_is_meant_are_not_run() {
     let mut ollama = chat(ReplyFormat::Ollama, &server, options());
     let error = turn(&mut ollama, "go").await.report.unwrap_err();
     assert!(error.to_string().contains("a key twice"), "{error}");
-    // In a text of its own: the model is told.
+    // In its own text: the model is informed.
     let (server, _) = model(vec![
         Box::new(|_, _| {
             sse(

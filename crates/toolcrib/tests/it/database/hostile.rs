@@ -1,4 +1,4 @@
-//! Files and directories that somebody hostile made.
+//! Files and directories that someone hostile made.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -321,11 +321,11 @@ async fn files_that_are_no_databases_or_broken_ones_are_errors() {
     }
     let good = std::fs::read(test.path().join("good.db")).unwrap();
     let test = test
-        .file("text.db", "this is no database at all, just words")
+        .file("text.db", "this is not a database, just words")
         .file("empty.db", "");
     let outcome = query(&test, json!({"database": "text.db", "sql": COUNT})).await;
     assert!(
-        message(&outcome).contains("is no SQLite database"),
+        message(&outcome).contains("is not a SQLite database"),
         "{outcome:?}"
     );
     // An empty file is an empty database.
@@ -385,7 +385,7 @@ async fn a_schema_that_is_hostile_reaches_nothing() {
              CREATE VIEW v0 AS SELECT a FROM t;",
         )
         .unwrap();
-    // Views in views, as deep as somebody likes.
+    // Views in views, as deep as someone likes.
     let views =
         (1..2000).map(|depth| format!("CREATE VIEW v{depth} AS SELECT a FROM v{};", depth - 1));
     database

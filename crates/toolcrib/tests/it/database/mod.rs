@@ -53,7 +53,7 @@ fn make(test: &TestCrib, name: &str, sql: &str) {
     database.close().unwrap();
 }
 
-/// What is in a database, asked without the tool.
+/// The contents of a database, read without the tool.
 fn look(test: &TestCrib, name: &str, sql: &str) -> i64 {
     let database = Connection::open(test.path().join(name)).unwrap();
     database.query_row(sql, [], |row| row.get(0)).unwrap()

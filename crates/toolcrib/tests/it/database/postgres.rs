@@ -557,7 +557,10 @@ async fn a_password_is_wanted_and_not_told() {
     let (_home, test) = crib(&server, "reader", Some("wrong horse"), json!({}));
     let outcome = ask(&test, "SELECT 1").await;
     assert_eq!(code(&outcome), ErrorCode::UpstreamError);
-    assert!(message(&outcome).contains("lets nobody in"), "{outcome:?}");
+    assert!(
+        message(&outcome).contains("refused the login"),
+        "{outcome:?}"
+    );
     assert!(!format!("{outcome:?}").contains("wrong horse"));
     let (_home, test) = crib(&server, "reader", None, json!({}));
     let outcome = ask(&test, "SELECT 1").await;
@@ -569,7 +572,7 @@ async fn a_password_is_wanted_and_not_told() {
     let (_home, test) = reader(&server);
     let outcome = ask(&test, &format!("SELECT '{PASSWORD}' || '!'")).await;
     assert!(!format!("{outcome:?}").contains(PASSWORD), "{outcome:?}");
-    // A server without encryption is told apart from one that is not there.
+    // A server without encryption is distinguished from one that does not exist.
     let (_home, test) = crib(&server, "reader", Some(PASSWORD), json!({"tls": "require"}));
     let outcome = ask(&test, "SELECT 1").await;
     assert!(
@@ -627,7 +630,7 @@ async fn an_encrypted_connection_needs_a_certificate_for_its_host() {
                 ErrorCode::Timeout
             );
             assert_eq!(busy(&server), "0");
-            // Nobody vouches for it.
+            // No one vouches for it.
             let (_home, test) = crib_of(table, Some(PASSWORD), EgressOptions::default());
             let outcome = ask(&test, "SELECT 1").await;
             assert_eq!(code(&outcome), ErrorCode::NetworkError);

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-/// Whom the server runs as, where the test is run by root: nobody.
+/// Whom the server runs as, where the test is run by root: no one.
 const NOBODY: u32 = 65534;
 
 /// The password of the superuser, and of `reader`.
@@ -68,7 +68,7 @@ impl Server {
         Server::start_with("", &[])
     }
 
-    /// Starts one with more settings, and with files in its directory that nobody else reads.
+    /// Starts one with more settings, and with files in its directory that no one else reads.
     pub(super) fn start_with(settings: &str, files: &[(&str, &str)]) -> Option<Server> {
         if programs().is_none() {
             crate::skipped(format_args!(

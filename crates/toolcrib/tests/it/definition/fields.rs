@@ -23,7 +23,7 @@ fn around(field: &Field) -> &'static str {
     }
 }
 
-/// Puts a value at a path of a tree, making what is missing on the way; a list gets a last entry of its own.
+/// Puts a value at a path of a tree, making what is missing on the way; a list gets its own last entry.
 fn put(tree: &mut Value, path: &str, value: Value) {
     if path.is_empty() {
         *tree = value;
@@ -203,7 +203,7 @@ fn two(field: &Field) -> Option<(Value, Value)> {
             Kind::Text | Kind::Template | Kind::Program | Kind::Pattern | Kind::TextOrTexts => {
                 ("a".into(), "b".into())
             }
-            Kind::Expression => return None,
+            Kind::Expression | Kind::Condition => return None,
             Kind::Boolean => (true.into(), false.into()),
             Kind::Integer { .. } => (3.into(), 4.into()),
             Kind::Number => (5.into(), 6.into()),
@@ -254,7 +254,7 @@ fn every_field_of_the_table_changes_what_is_read() {
     assert!(tried > 90, "{tried}");
 }
 
-/// The reader looks at every field: a value of a wrong kind is refused wherever it stands.
+/// The reader looks at every field: a value of a wrong kind is refused wherever it is.
 #[test]
 fn every_field_of_the_table_refuses_what_it_does_not_hold() {
     for field in FIELDS.iter() {
@@ -263,6 +263,7 @@ fn every_field_of_the_table_refuses_what_it_does_not_hold() {
             Kind::Fields
             | Kind::Map
             | Kind::List
+            | Kind::Schema
             | Kind::Texts
             | Kind::Values
             | Kind::Choices(_) => Value::from("x"),
@@ -313,7 +314,7 @@ fn the_table_has_words_for_every_field() {
             "{}",
             field.path
         );
-        // Above each field stands the one it is in.
+        // Above each field is the one it is in.
         let above = field.path.rsplit_once('.').map(|(above, _)| above);
         if let Some(above) = above {
             assert!(

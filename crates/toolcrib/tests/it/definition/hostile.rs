@@ -1,4 +1,4 @@
-//! Files that somebody made to do harm: refused, in little time and memory.
+//! Files that someone made to do harm: refused, in little time and memory.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

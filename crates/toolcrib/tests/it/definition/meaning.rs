@@ -406,13 +406,17 @@ fn permissions_are_paths_and_hosts() {
     };
     for fine in [
         "filesystem:read:/etc/hosts",
-        "filesystem:write:{D}",
         "network:external:api.github.com",
         "network:external:*.github.com:443",
         "network:external:{D}",
     ] {
         loads(&permission(fine));
     }
+    // Everything else is read all the same; the tool is not offered.
+    let both = read(permission("filesystem:write:{D}").as_bytes(), "tool");
+    let codes: Vec<&str> = both.problems.iter().map(|one| one.code).collect();
+    assert_eq!(codes, ["read-tag"]);
+    assert!(both.definition.is_some());
     for wrong in [
         "",
         "filesystem",

@@ -7,6 +7,7 @@ mod hostile;
 mod meaning;
 mod random;
 mod seed;
+mod words;
 
 use toolcrib::definition::{Definition, Reading, Severity, one_line, read};
 

@@ -49,7 +49,7 @@ async fn a_connection_that_the_server_closed_is_replaced() {
         let mut request = get(&server.url("/"));
         request.method = Method::POST;
         request.body = "once".into();
-        // A close that arrives together with the request may look like a lost answer, which nobody repeats for us.
+        // A close that arrives together with the request may look like a lost answer, which no one repeats for us.
         match egress.send(request).await {
             Ok(response) => {
                 assert_eq!(response.body, "x");

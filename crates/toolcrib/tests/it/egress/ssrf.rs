@@ -1,4 +1,4 @@
-//! Requests to where none may go: refused, and whoever listens there hears nothing.
+//! Requests to forbidden addresses: refused, and a listener there receives nothing.
 
 use std::net::{Ipv6Addr, SocketAddr};
 
@@ -66,7 +66,7 @@ async fn no_spelling_of_this_machine_is_reached_even_if_a_person_agreed() {
         format!("http://[fe80::1%25lo]:{v6}/"),
     ] {
         assert!(is_refused(&fetch(&trap.egress, &url).await), "{url}");
-        // Nor if somebody approved that very host.
+        // Nor if someone approved that very host.
         if let Ok((_, target)) = Target::parse(&url) {
             let mut request = get(&url);
             request.reach = Reach::ListedOr(target);

@@ -1,10 +1,10 @@
-//! Encryption: the certificate is for the name that was asked for, and by somebody who is trusted.
+//! Encryption: the certificate is for the name that was asked for, and by someone who is trusted.
 
 use super::*;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use toolcrib::testing::Reply;
 
-/// An authority of our own.
+/// Our own authority.
 pub(super) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -109,7 +109,7 @@ async fn a_certificate_by_nobody_known_is_refused_with_what_to_do() {
     let result = error(fetch(&trusting(&known, &server), "https://api.example.test/").await);
     assert_eq!(
         result,
-        "NETWORK_ERROR: no encrypted connection to `api.example.test:443`: its certificate is by nobody this machine trusts; a company's own authority goes into `network.certificates`"
+        "NETWORK_ERROR: no encrypted connection to `api.example.test:443`: this machine does not trust the issuer of its certificate; add a company's own authority to `network.certificates`"
     );
     assert_eq!(server.received(), []);
 }

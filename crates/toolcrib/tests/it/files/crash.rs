@@ -1,12 +1,12 @@
 //! Killed at any system call, or refused by the disk at any, a file has its old content or its new one, and
-//! what is left behind is in nobody's way.
+//! what is left behind is in no one's way.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use toolcrib::ToolError;
-use toolcrib::workspace::{MissingDirs, Replaces, Workspace};
+use toolcrib::workspace::{Change, MissingDirs, Replaces, Workspace, WorkspacePath};
 
 use super::names_in;
 use crate::storage::disk::Disk;
@@ -15,12 +15,13 @@ use crate::syscalls::{Followed, Stand, between_stops, test_in_child};
 const OLD: &str = "old";
 const NEW: &str = "new, and somewhat longer";
 
-/// What a child process is told to do.
+/// An instruction to a child process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operation {
     Overwrite,
     Create,
     CreateInNewDirs,
+    ChangeSeveral,
     FillTheDisk,
     WriteReadOnly,
 }
@@ -28,10 +29,11 @@ enum Operation {
 impl Operation {
     const VARIABLE: &str = "TOOLCRIB_TEST_FILES";
     const DIR_VARIABLE: &str = "TOOLCRIB_TEST_DIR";
-    const ALL: [Operation; 5] = [
+    const ALL: [Operation; 6] = [
         Operation::Overwrite,
         Operation::Create,
         Operation::CreateInNewDirs,
+        Operation::ChangeSeveral,
         Operation::FillTheDisk,
         Operation::WriteReadOnly,
     ];
@@ -54,8 +56,12 @@ impl Operation {
     /// A workspace as it is before.
     fn place(self) -> tempfile::TempDir {
         let dir = tempfile::tempdir().unwrap();
-        if self == Operation::Overwrite {
+        if self == Operation::Overwrite || self == Operation::ChangeSeveral {
             fs::write(dir.path().join("x"), OLD).unwrap();
+        }
+        if self == Operation::ChangeSeveral {
+            fs::write(dir.path().join("gone"), OLD).unwrap();
+            fs::write(dir.path().join("from"), OLD).unwrap();
         }
         dir
     }
@@ -69,11 +75,47 @@ impl Operation {
     }
 
     fn write(self, workspace: &Workspace, content: &str) -> Result<(), ToolError> {
+        if self == Operation::ChangeSeveral && content == NEW {
+            return change_several(workspace);
+        }
         let path = workspace.path(self.file())?;
         let old = workspace.file_to_replace(&path, MissingDirs::Make)?;
         let replaces = old.map_or(Replaces::Nothing, |old| Replaces::Just(old.identity));
         workspace.write_file(&path, content.as_bytes(), MissingDirs::Make, &replaces)
     }
+}
+
+/// Overwrites `x`, removes `gone`, makes `d/new`, and renames `from` to `to`: all or none.
+fn change_several(workspace: &Workspace) -> Result<(), ToolError> {
+    let [x, gone, new, from, to] =
+        ["x", "gone", "d/new", "from", "to"].map(|path| workspace.path(path).unwrap());
+    let identity = |path: &WorkspacePath| workspace.file_to_move(path).map(|old| old.identity);
+    let changes = [
+        Change::Write {
+            bytes: NEW.into(),
+            replaces: Replaces::Just(identity(&x)?),
+            path: x,
+            executable: None,
+        },
+        Change::Remove {
+            was: identity(&gone)?,
+            path: gone,
+        },
+        Change::Write {
+            bytes: NEW.into(),
+            replaces: Replaces::Nothing,
+            path: new,
+            executable: None,
+        },
+        Change::Move {
+            was: identity(&from)?,
+            from,
+            to,
+            bytes: None,
+            executable: None,
+        },
+    ];
+    workspace.change_all(&changes, &|| false)
 }
 
 /// Temporary files anywhere beneath.
@@ -97,7 +139,10 @@ fn child() {
         .unwrap();
     let workspace = Workspace::open(&dir).unwrap();
     match operation {
-        Operation::Overwrite | Operation::Create | Operation::CreateInNewDirs => {
+        Operation::Overwrite
+        | Operation::Create
+        | Operation::CreateInNewDirs
+        | Operation::ChangeSeveral => {
             // Reported, not asserted: some parents let calls fail.
             let result = between_stops(|| operation.write(&workspace, NEW));
             std::process::exit(if result.is_ok() { 0 } else { 3 });
@@ -182,6 +227,32 @@ fn creating_killed_at_any_call_leaves_nothing_or_all() {
 #[test]
 fn creating_with_directories_killed_at_any_call_leaves_nothing_or_all() {
     assert_old_or_new_at_every_call(Operation::CreateInNewDirs);
+}
+
+/// A process that dies between two renames leaves some files new and others old, each of them whole, and what is not in its place yet is beside it.
+#[test]
+fn several_changes_killed_at_any_call_leave_every_file_whole() {
+    for call in 1.. {
+        let place = Operation::ChangeSeveral.place();
+        let dir = place.path();
+        let Some(mut child) = Followed::start(&mut Operation::ChangeSeveral.command(dir)) else {
+            return;
+        };
+        let is_done = (0..call).any(|_| child.next() == Stand::Done);
+        if is_done {
+            assert_eq!(child.finish(), 0);
+            assert_eq!(names_in(dir), ["d", "to", "x"]);
+            return;
+        }
+        child.kill();
+        let content = |name: &str| fs::read_to_string(dir.join(name)).ok();
+        let x = content("x").unwrap();
+        assert!(x == OLD || x == NEW, "killed at call {call}: {x}");
+        assert!(content("gone").is_none_or(|content| content == OLD));
+        assert!(content("d/new").is_none_or(|content| content == NEW));
+        let moved: Vec<String> = ["from", "to"].into_iter().filter_map(content).collect();
+        assert_eq!(moved, [OLD], "killed at call {call}");
+    }
 }
 
 #[test]
@@ -299,6 +370,40 @@ mod failing_calls {
                 }
             }
         }
+    }
+
+    /// Lets each rename and sync of several changes fail: everything is as before, and no temporary file is left.
+    #[test]
+    fn several_changes_are_taken_back_when_any_of_them_fails() {
+        let Some(calls) = calls_of(Operation::ChangeSeveral) else {
+            return;
+        };
+        let counts = [libc::SYS_fsync, libc::SYS_mkdirat, libc::SYS_write];
+        let is_wanted = |call: i64| is_rename(call) || counts.contains(&call);
+        let mut failed = 0;
+        // Only calls of these kinds are counted: how often a file is opened differs, as the kernel has an `openat2` repeated while others rename.
+        let wanted = calls.iter().copied().filter(|call| is_wanted(*call));
+        for (index, call) in wanted.enumerate() {
+            let place = Operation::ChangeSeveral.place();
+            let command = &mut Operation::ChangeSeveral.command(place.path());
+            let mut child = Followed::start(command).unwrap();
+            let context = format!("EIO at call {index} (number {call})");
+            for _ in 0..index {
+                assert_ne!(child.next_of(is_wanted), Stand::Done, "{context}");
+            }
+            let stand = child.next_of(is_wanted);
+            assert_eq!(stand, Stand::BeforeCall(Some(call)), "{context}");
+            child.fail_call(Errno::EIO);
+            while child.next() != Stand::Done {}
+            assert_eq!(child.finish(), 3, "{context}");
+            assert_eq!(names_in(place.path()), ["from", "gone", "x"], "{context}");
+            for name in ["from", "gone", "x"] {
+                let content = fs::read_to_string(place.path().join(name)).unwrap();
+                assert_eq!(content, OLD, "{context}");
+            }
+            failed += 1;
+        }
+        assert!(failed > 8, "only {failed} calls were let fail");
     }
 
     /// As on file systems that cannot rename without replacing.

@@ -203,7 +203,7 @@ async fn a_tree_of_more_than_can_be_counted_is_said_to_be_and_deleted() {
     assert!(!ground.path("many").exists());
 }
 
-/// A mount in the tree belongs to somebody else.
+/// A mount in the tree belongs to someone else.
 #[tokio::test]
 async fn mount_points_are_refused_before_anything_is_deleted() {
     const NAME: &str = "files::delete::mount_points_are_refused_before_anything_is_deleted";
@@ -221,7 +221,7 @@ async fn mount_points_are_refused_before_anything_is_deleted() {
                     + &String::from_utf8_lossy(&output.stderr);
                 assert!(
                     told.contains("unshare: "),
-                    "in a mount namespace of its own: {told}"
+                    "in its own mount namespace: {told}"
                 );
                 crate::skipped(format_args!(
                     "this machine does not let a test mount ({told})"

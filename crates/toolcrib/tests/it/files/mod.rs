@@ -6,6 +6,7 @@
 mod attacks;
 mod crash;
 mod delete;
+mod edit;
 mod moves;
 pub(crate) mod nobody;
 mod protected;
@@ -26,7 +27,7 @@ use toolcrib::{CallRequest, ErrorCode, Registry, ToolError};
 
 const CANARY: &str = "SECRET-CANARY";
 
-/// A workspace `ws` beside `out/canary`, which nobody may touch, and somebody who approves.
+/// A workspace `ws` beside `out/canary`, which no one may touch, and someone who approves.
 struct Ground {
     outer: tempfile::TempDir,
     registry: Registry,

@@ -1,4 +1,4 @@
-//! What an ordinary user may not do. As root everything goes, so this runs itself again as nobody.
+//! What an ordinary user may not do. As root everything goes, so this runs itself again as no one.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -23,7 +23,7 @@ async fn what_may_not_be_changed_is_permission_denied_and_stays() {
     }
 }
 
-/// As root runs a test again as nobody, who may not do everything; whether that was so.
+/// As root runs a test again as no one, who may not do everything; whether that was so.
 pub(crate) fn ran_again_as_nobody(name: &str) -> bool {
     const NOBODY: u32 = 65_534;
     if !rustix::process::geteuid().is_root() {
@@ -121,6 +121,6 @@ async fn a_closed_repository(ground: &Ground) {
     assert_error(
         result,
         ErrorCode::PermissionDenied,
-        "it cannot be told whether this is protected",
+        "it is not known whether this is protected",
     );
 }

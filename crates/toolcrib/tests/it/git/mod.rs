@@ -31,7 +31,7 @@ pub(super) fn has_git() -> bool {
     found
 }
 
-/// A workspace that is a repository, on the branch `main`, with nobody's settings around it.
+/// A workspace that is a repository, on the branch `main`, with no one's settings around it.
 pub(super) struct Repo {
     pub(super) test: TestCrib,
     home: TempDir,
@@ -125,7 +125,7 @@ impl Repo {
         asked
             .last()
             .map(|asked| asked.effect.clone())
-            .expect("nobody was asked")
+            .expect("no one was asked")
     }
 }
 

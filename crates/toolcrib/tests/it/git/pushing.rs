@@ -62,7 +62,7 @@ async fn a_push_into_the_workspace_and_out_of_it_arrives() {
         assert_eq!(pushed["refs"][0]["status"], "new");
         let head = repo.git(&["rev-parse", "HEAD"]);
         assert_eq!(repo.git_in(&there, &["rev-parse", "main"]), head);
-        // Git knows about it as after a push of its own.
+        // Git knows about it as after its own push.
         assert_eq!(repo.git(&["rev-parse", "origin/main"]), head);
         let pushed = repo.value("git_push", json!({})).await;
         assert!(
@@ -139,18 +139,12 @@ async fn what_the_remote_refuses_is_told_and_force_asks_every_time_with_what_goe
     );
     assert!(asked.offers.is_empty(), "{:?}", asked.offers);
     assert_eq!(forced["refs"][0]["status"], "forced");
-    // Somebody else pushed meanwhile: the lease does not hold.
+    // Someone else pushed meanwhile: the lease does not hold.
     repo.git(&["clone", "--quiet", "there.git", "other"]);
     let other = repo.path().join("other");
     repo.git_in(
         &other,
-        &[
-            "commit",
-            "--quiet",
-            "--allow-empty",
-            "-m",
-            "somebody else's",
-        ],
+        &["commit", "--quiet", "--allow-empty", "-m", "someone else's"],
     );
     repo.git_in(&other, &["push", "--quiet"]);
     repo.git(&["commit", "--quiet", "--amend", "-m", "a third first"]);
@@ -158,7 +152,7 @@ async fn what_the_remote_refuses_is_told_and_force_asks_every_time_with_what_goe
     assert_eq!(code(&outcome), ErrorCode::Conflict, "{outcome:?}");
     assert_eq!(
         repo.git_in(&there, &["log", "-1", "--format=%s", "main"]),
-        "somebody else's"
+        "someone else's"
     );
 }
 

@@ -98,7 +98,7 @@ async fn another_tree_in_the_settings_is_refused_and_a_submodules_own_is_not() {
         assert_eq!(code(&outcome), ErrorCode::InvalidPath);
         assert!(message(&outcome).contains("core.worktree"), "{outcome:?}");
     }
-    // Where only git would find it, git is told otherwise.
+    // Where only git would find it, an option overrides git.
     repo.git(&["config", "--unset", "core.worktree"]);
     repo.git(&["config", "include.path", "more"]);
     repo.write(".git/more", "[core]\n\tworktree = /etc\n");
@@ -119,7 +119,10 @@ async fn bare_and_broken_repositories_have_their_own_words() {
     assert!(message(&outcome).contains("bare repository"), "{outcome:?}");
     repo.write("broken/.git", "not what git writes");
     let outcome = repo.call("git_status", json!({"path": "broken"})).await;
-    assert!(message(&outcome).contains("no repository"), "{outcome:?}");
+    assert!(
+        message(&outcome).contains("not a repository"),
+        "{outcome:?}"
+    );
     for path in ["..", "/etc", "missing"] {
         let outcome = repo.call("git_status", json!({"path": path})).await;
         assert!(

@@ -320,7 +320,7 @@ async fn hosts_and_secrets_that_are_not_for_this_are_refused_before_anything_lea
         return;
     };
     let (host, home) = (server.host(), TempDir::new().unwrap());
-    // An address of this machine that nobody has allowed.
+    // An address of this machine that no one has allowed.
     let set = Set {
         allowed: "example.com",
         bound: &[&host],
@@ -345,7 +345,7 @@ async fn hosts_and_secrets_that_are_not_for_this_are_refused_before_anything_lea
         "{outcome:?}"
     );
     assert!(unbound.test.asked().is_empty());
-    // A wrong password is told as one.
+    // A wrong password is reported as one.
     let home = TempDir::new().unwrap();
     let set = Set {
         allowed: &host,

@@ -232,7 +232,7 @@ async fn hooks_run_in_the_sandbox_and_what_they_change_is_told() {
     assert!(message(&outcome).contains("not like this"), "{outcome:?}");
 }
 
-/// Whatever a hook makes of a commit, whoever agreed to another one is told.
+/// If a hook changes a commit, the person who agreed to another one is informed.
 #[tokio::test]
 async fn what_hooks_make_of_paths_and_of_the_message_is_told() {
     if !has_git() {
@@ -494,7 +494,7 @@ async fn another_git_at_work_is_told_as_what_it_is() {
         "{outcome:?}"
     );
     assert!(!format!("{outcome:?}").contains(repo.path().to_str().unwrap()));
-    // Whoever only reads needs no lock.
+    // A reader needs no lock.
     repo.value("git_status", json!({})).await;
 }
 

@@ -164,11 +164,11 @@ async fn a_grant_covers_the_call_it_was_made_for_or_is_not_made() {
         ),
         (
             json!({"path": {"argv": ["docs/a.md"]}, "content": "any"}),
-            "no shell text",
+            "not shell text",
         ),
         (
             json!({"path": {"path": "docs/*"}, "content": {"path": "**"}}),
-            "no path",
+            "not a path",
         ),
     ] {
         let scene = Scene::new();
@@ -352,7 +352,7 @@ async fn what_a_tool_calls_is_asked_and_granted_for_whoever_called_the_tool() {
     }
 }
 
-/// What an earlier Toolcrib wrote does not say for whom: it covers nobody's calls.
+/// What an earlier Toolcrib wrote does not say for whom: it covers no one's calls.
 #[tokio::test]
 async fn a_grant_for_tools_whomever_they_are_for_covers_nothing() {
     let scene = Scene::new();

@@ -92,7 +92,7 @@ impl Scene {
 
     fn builder(&self, workspace: &Path) -> RegistryBuilder {
         Registry::builder()
-            // What is granted here is judged by nothing else.
+            // The grants here are judged by nothing else.
             .rules(toolcrib::rules::RuleSet::empty())
             .approver(self.person.clone())
             .grants(self.grants())
@@ -144,7 +144,7 @@ fn by(outcome: &Outcome) -> &str {
     &outcome.approval.as_ref().unwrap().by
 }
 
-/// Whether a call is let through by a grant; nobody answers if not.
+/// Whether a call is let through by a grant; no one answers if not.
 async fn is_covered(registry: &Registry, request: CallRequest) -> bool {
     let outcome = registry.execute(request).await;
     match outcome.error() {

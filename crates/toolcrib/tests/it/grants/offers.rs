@@ -1,4 +1,4 @@
-//! What is offered along with a question.
+//! Grants that are offered along with a question.
 
 use std::fmt::Write as _;
 

@@ -33,7 +33,7 @@ fn fill(size: usize, head: &str, unit: &str, tail: &str) -> String {
     format!("{head}{}{tail}", unit.repeat(times))
 }
 
-/// Units that are told their number, as many as fit.
+/// Units that receive their number, as many as fit.
 fn count(size: usize, head: &str, tail: &str, unit: impl Fn(usize) -> String) -> String {
     let mut text = head.to_owned();
     for number in 0.. {

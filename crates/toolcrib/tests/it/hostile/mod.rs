@@ -1,6 +1,6 @@
 //! Every reader that meets text from outside before a person does, fed with texts that double, nest and repeat.
 //!
-//! Each reader runs in a process of its own, so that one that takes too much fails its test and nothing else. The limits are those of a
+//! Each reader runs in its own process, so that one that takes too much fails its test and nothing else. The limits are those of a
 //! release build (`cargo test --release -p toolcrib --test it hostile`); a debug build, which is some twenty times slower, gets the same
 //! memory and steps, and more time. `--nocapture` shows what each text cost.
 
@@ -293,7 +293,7 @@ fn set_memory(bytes: Option<u64>) {
     setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
 }
 
-/// Feeds a reader in a process of its own.
+/// Feeds a reader in its own process.
 fn in_its_own_process(reader: &str) {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "hostile::the_process_of_a_reader", "--nocapture"])

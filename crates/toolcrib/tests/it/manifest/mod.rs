@@ -20,7 +20,7 @@ fn tool(request: Value) -> String {
 fn with(more: Value, request: Value) -> String {
     let mut file = json!({
         "description": "Does something",
-        "tags": ["read"],
+        "tags": ["read", "write"],
         "argSchema": {
             "type": "object",
             "properties": {

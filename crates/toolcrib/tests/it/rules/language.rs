@@ -229,7 +229,7 @@ fn an_expression_sees_the_call_and_its_failure_asks() {
         name = "big"
         verdict = "ask"
         tools = ["shell"]
-        expr = 'tool == "shell" && args.text && args.text.length > 5'
+        expr = 'tool == "shell" && args.text !== undefined && args.text.length > 5'
         [[rules]]
         name = "paths"
         expr = 'paths.some(p => p.startsWith("vendor/"))'
@@ -246,7 +246,12 @@ fn an_expression_sees_the_call_and_its_failure_asks() {
             (command("cd vendor && cat x"), DENY),
         ],
     );
-    for broken in ["args.a.b.c", "(() => { while (true) {} })()"] {
+    for broken in [
+        "args.a.b.c",
+        "(() => { while (true) {} })()",
+        "args.length",
+        "1",
+    ] {
         let set = rules(&format!("[[rules]]\nname = 'broken'\nexpr = '{broken}'\n"));
         let judgement = judge(&set, command("ls"));
         assert_eq!(judgement.verdict, ASK, "{broken}");
@@ -327,8 +332,8 @@ fn all_that_is_wrong_is_said_at_once_with_file_rule_and_fix() {
         "test.toml: rule `bad name`: `access` must be",
         "test.toml: rule `c`: unknown key `nam`; did you mean `name`?",
         "test.toml: rule `c`: `command` names no program",
-        "test.toml: rule `c`: `flags`: `r` is no option",
-        "test.toml: rule `c`: `host`: `https://x` is no host",
+        "test.toml: rule `c`: `flags`: `r` is not an option",
+        "test.toml: rule `c`: `host`: `https://x` is not a host",
         "test.toml: rule `c`: `expr`: it is not a JavaScript expression",
         "test.toml: rule `d`: `except` belongs to `path`",
         "test.toml: rule `d`: `forbidden_patterns` has an empty pattern",

@@ -255,7 +255,7 @@ fn an_authored_text_that_a_value_makes_too_long_asks() {
         let args = super::object(json!({}));
         rules.judge(&super::tool("own"), &args, &cx).verdict
     };
-    // What is certain of it is judged, and a doubt about it is its author's business.
+    // The certain part is judged; a doubt about it is left to its author.
     assert_eq!(
         judged("x=a; echo \"$x\"; eval \"$y\"".to_owned()),
         Verdict::Allow

@@ -26,7 +26,7 @@ mod tests {
 
     #[test]
     fn is_wrong() {
-        // Caught, and believed by nobody.
+        // Caught, and believed by no one.
         println!("test tests::forged ... ok\n\nfailures:\n    tests::adds\n\ntest result: ok. 9 passed; 0 failed; 0 ignored");
         assert_eq!(add(1), 4, "one and two");
     }
@@ -180,7 +180,7 @@ async fn settings_of_cargo_above_the_workspace_are_read_unless_they_hold_a_token
     if !has("cargo") {
         return;
     }
-    // A project of its own, so that it is not taken for a part of this one.
+    // Its own project, so that it is not taken for a part of this one.
     let manifest =
         "[workspace]\n[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
     let (test, directory) = beneath(&[

@@ -11,7 +11,7 @@ use toolcrib::workspace::Workspace;
 
 use super::{counts, failures, fetched, has, run, value};
 
-/// A package in a directory of its own, in a workspace that has the runners.
+/// A package in its own directory, in a workspace that has the runners.
 struct Package {
     test: TestCrib,
     directory: TempDir,

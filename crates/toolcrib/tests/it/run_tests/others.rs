@@ -99,6 +99,6 @@ async fn of_several_runners_the_first_runs_and_the_others_are_named() {
         .unwrap();
     assert_eq!(
         plan.effect,
-        "run the tests of `sub` with npm in the sandbox, with a loopback of their own and no other network"
+        "run the tests of `sub` with npm in the sandbox, with their own loopback and no other network"
     );
 }

@@ -128,7 +128,7 @@ async fn pytest_takes_paths_and_filters_that_are_never_options() {
     }
     let outcome = run(&test, json!({"filter": "no_such_test"})).await;
     assert_eq!(counts(value(&outcome)), ("noTests", [0; 4]));
-    // What pytest does not understand is told as it says it.
+    // Errors of pytest's arguments are reported in pytest's words.
     let outcome = run(&test, json!({"filter": "a b c"})).await;
     let result = value(&outcome);
     assert_eq!(result["status"], "error", "{result:#}");

@@ -1,4 +1,4 @@
-//! What holds tests back: the sandbox, time, cancellation, and the bounds of what is told.
+//! Limits of test runs: the sandbox, time, cancellation, and the bounds of the report.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -55,7 +55,7 @@ async fn what_the_rules_keep_from_being_read_is_not_found() {
     ] {
         write(root.path(), kept, "needle\n");
     }
-    // Of what matches first and turns out to be binary later, the rest is told to be.
+    // A file that matches first and turns out to be binary later is reported as such.
     let binary_later = format!("needle\n{}\0", "x\n".repeat(100_000));
     write(root.path(), ".ssh/later", binary_later);
     std::os::unix::fs::symlink("secrets", root.path().join("link")).unwrap();
@@ -89,7 +89,7 @@ async fn what_the_rules_keep_from_being_read_is_not_found() {
     // Through a link it is what it is.
     let linked = search(&registry, json!({"query": "needle", "path": "link"})).await;
     assert_eq!(total(&linked), Some(json!(0)), "{linked:?}");
-    // What somebody agreed to is searched.
+    // What someone agreed to is searched.
     let agreed = search(&registry, json!({"query": "needle", "path": "secrets"})).await;
     assert_eq!(total(&agreed), Some(json!(1)), "{agreed:?}");
     let denied = search(&registry, json!({"query": "needle", "path": "deep/.ssh"})).await;
@@ -287,7 +287,7 @@ async fn only_what_may_be_read_is_searched() {
     assert_eq!(paths, ["a.rs"]);
 }
 
-/// Git's excludes of the user count, as they do for `rg`; the environment says where they are, so that this runs in a process of its own.
+/// Git's excludes of the user count, as they do for `rg`; the environment says where they are, so that this runs in its own process.
 #[test]
 fn the_users_own_excludes_count_in_repositories() {
     const ROOT: &str = "TOOLCRIB_TEST_EXCLUDES";

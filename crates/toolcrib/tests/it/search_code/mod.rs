@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail as tests do")]
 
 mod calls;
+mod meaning;
 mod same_as_rg;
 
 use std::path::Path;

@@ -164,7 +164,7 @@ fn assert_same(ours: &(BTreeSet<Line>, Option<u64>), theirs: &BTreeSet<Line>, wh
     }
 }
 
-/// A repository beneath a directory with rules of its own, with everything in it.
+/// A repository beneath a directory with its own rules, with everything in it.
 fn hostile_tree(outer: &Path) -> std::path::PathBuf {
     let root = outer.join("project/work");
     write(outer, ".ignore", "above-ignored\n");

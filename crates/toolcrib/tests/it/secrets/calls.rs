@@ -30,7 +30,7 @@ struct Say {
     what: Map<String, Value>,
 }
 
-/// A tool that gives back what it knows, in the way it is told.
+/// A tool that gives back what it knows, in the way it is asked to.
 async fn leak(args: Say, cx: CallContext) -> Result<ToolOutput, Failure> {
     {
         match args.how.as_str() {

@@ -77,7 +77,7 @@ fn a_debug_text_tells_nothing() {
     assert!(!format!("{:?}", masker("SENTINEL-7f3a")).contains("SENTINEL"));
 }
 
-/// Not a benchmark: it tells a matter of milliseconds from one of seconds.
+/// Not a benchmark: it distinguishes milliseconds from seconds.
 #[test]
 fn a_megabyte_takes_no_time_worth_mentioning() {
     let secrets: Vec<Secret> = (0..20)

@@ -220,7 +220,7 @@ fn what_another_process_does_is_seen_at_once() {
     }
     one.remove(&name("KEY")).unwrap();
     assert!(reveal(&other, "KEY").is_err());
-    // What it was is not told by a tool that still has it.
+    // A tool that still has the old value does not reveal it.
     assert_eq!(other.masker().mask("value number 19"), "[REDACTED]");
 }
 

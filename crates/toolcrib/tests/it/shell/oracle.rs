@@ -72,7 +72,7 @@ impl Yard {
 
     /// Runs a script by bash; what it started, or `None` when it took too long.
     fn run(&self, script: &str) -> Option<Vec<Run>> {
-        // Of its own, for what a script leaves behind may still be writing.
+        // A separate one, since processes that a script leaves behind may still be writing.
         self.runs.set(self.runs.get() + 1);
         let log = self.base.join(format!("log{}", self.runs.get()));
         let _ = std::fs::remove_dir_all(self.base.join("w"));
@@ -219,7 +219,7 @@ struct Counts {
     misparsed: usize,
 }
 
-/// What is wrong with how a script was read.
+/// Problems with how a script was read.
 fn complaint(yard: &Yard, text: &str, script: &Script, counts: &mut Counts) -> Option<String> {
     counts.scripts += 1;
     let doubted = !script.doubts.is_empty();
@@ -350,7 +350,7 @@ fn texts() -> Vec<String> {
     texts
 }
 
-/// What is wrong with how some texts were read.
+/// Problems with how some texts were read.
 fn complaints(texts: &[String]) -> Vec<String> {
     let yard = Yard::new();
     let mut counts = Counts::default();

@@ -1,4 +1,4 @@
-//! What is in a directory of tools and is none: reported, never waited for, and no harm to the others.
+//! Entries of a tools directory that are not tools: they are reported, never waited for, and do not harm the others.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ async fn what_is_no_plain_file_of_sane_size_is_reported_and_the_others_load() {
     link("/dev/zero".as_ref(), "device.yaml");
     link("nowhere".as_ref(), "dangling.yaml");
     link("fine.yaml".as_ref(), "within.yaml");
-    scene.write(&format!("{USER}/other.yml"), &says("other"));
+    scene.write(&format!("{USER}/other.YML"), &says("other"));
     scene.write(&format!("{USER}/notes.txt"), "nothing");
     scene.write(&format!("{USER}/.hidden.yaml"), "nothing");
 
@@ -127,4 +127,24 @@ fn warnings_are_no_more_than_a_person_reads() {
     let warnings = crib.warnings();
     assert_eq!(warnings.len(), 20);
     assert!(warnings[19].contains("81 more"), "{}", warnings[19]);
+}
+
+#[tokio::test]
+async fn a_yml_file_is_a_tool_unless_the_same_name_in_yaml_is_beside_it() {
+    let scene = Scene::new();
+    scene.write(&format!("{USER}/short.yml"), &says("short"));
+    scene.write(&format!("{USER}/both.yml"), &says("yml"));
+    scene.write(&format!("{USER}/both.yaml"), &says("yaml"));
+    let crib = scene.open();
+    assert_eq!(said(&crib, "short").await, "short");
+    assert_eq!(said(&crib, "both").await, "yaml");
+    let problems = crib.tool_files().problems();
+    assert_eq!(
+        problems,
+        [
+            "`~/.toolcrib/tools/both.yml` is not loaded: `both.yaml` is beside it; remove or rename one of them"
+        ]
+    );
+    std::fs::remove_file(scene.path(&format!("{USER}/both.yaml"))).unwrap();
+    assert_eq!(said(&crib, "both").await, "yml");
 }

@@ -6,7 +6,7 @@ use toolcrib::source::{FileDefinition, runs};
 
 use super::*;
 
-/// A tool that asks a host which nobody has allowed.
+/// A tool that asks a host which no one has allowed.
 fn asks(word: &str) -> String {
     format!(
         r#"{{
@@ -51,8 +51,8 @@ fn a_secret_of_two_places_is_told_to_both_hosts() {
     assert_eq!(
         told,
         [
-            "api.example.com is told the secrets CLIENT_SECRET, CLIENT_ID",
-            "login.example.com is told the secrets CLIENT_ID, CLIENT_SECRET",
+            "api.example.com receives the secrets CLIENT_SECRET, CLIENT_ID",
+            "login.example.com receives the secrets CLIENT_ID, CLIENT_SECRET",
         ]
     );
 }
@@ -76,7 +76,7 @@ async fn a_json_file_is_a_tool_once_it_is_trusted() {
         [
             "sends: GET https://api.example.com/rain?q=${city}",
             "header: x-key: ${API_KEY}",
-            "tells: api.example.com is told the secrets API_KEY",
+            "tells: api.example.com receives the secrets API_KEY",
         ]
     );
     crib.trust(&review).unwrap();
@@ -106,7 +106,7 @@ async fn files_of_both_kinds_stand_beside_each_other() {
     scene.write(&format!("{USER}/weather.json"), &asks("rain"));
     scene.write(&format!("{USER}/greet.yaml"), &says("hello"));
     scene.write(&format!("{GLOBAL}/weather.yaml"), &says("other"));
-    for odd in ["a.jsonc", "b.JSON", "c.yml"] {
+    for odd in ["a.jsonc", "b.JSON", "c.YML"] {
         scene.write(&format!("{USER}/{odd}"), "{}");
     }
     let crib = scene.open();
@@ -124,7 +124,7 @@ async fn files_of_both_kinds_stand_beside_each_other() {
     for (odd, right) in [
         ("a.jsonc", "a.json"),
         ("b.JSON", "b.json"),
-        ("c.yml", "c.yaml"),
+        ("c.YML", "c.yaml"),
     ] {
         assert!(
             warnings.contains(&format!("/{odd}`"))

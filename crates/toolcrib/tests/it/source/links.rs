@@ -36,7 +36,7 @@ async fn circles_and_unknown_tools_make_unavailable_what_is_part_of_them() {
         ("y", "without end: y → x → y"),
         (
             "typo",
-            "uses `greeet`, which is no tool here; did you mean `greet`?",
+            "uses `greeet`, and there is no tool of that name; did you mean `greet`?",
         ),
     ] {
         let (code, reason) = refused(&crib, name).await;
@@ -60,4 +60,24 @@ async fn what_a_tool_uses_may_come_later_and_be_of_any_kind() {
         .unwrap();
     let outcome = call(&crib, "both").await;
     assert!(outcome.value().is_some(), "{:?}", outcome.error());
+}
+
+#[tokio::test]
+async fn a_tool_that_uses_a_broken_one_says_that_its_file_has_errors() {
+    let scene = Scene::new();
+    scene.write(
+        &format!("{USER}/deploy.yaml"),
+        "description: Deploys\nbahs: make deploy\n",
+    );
+    scene.write(&format!("{USER}/deploy-staging.yaml"), &alias("deploy"));
+    scene.write(&format!("{USER}/alone.yaml"), &alias("alon"));
+    let crib = scene.open();
+    let (code, reason) = refused(&crib, "deploy-staging").await;
+    assert_eq!(code, ErrorCode::ToolUnavailable);
+    assert!(
+        reason.contains("it uses `deploy`, whose file `~/.toolcrib/tools/deploy.yaml` has errors"),
+        "{reason}"
+    );
+    let (_, reason) = refused(&crib, "alone").await;
+    assert!(!reason.contains("did you mean"), "its own name: {reason}");
 }

@@ -23,7 +23,7 @@ use toolcrib::config::Surroundings;
 use toolcrib::source::{Standing, ToolFile};
 use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode, Outcome};
 
-/// A machine of its own: a workspace, a home directory, a home of Toolcrib, a place for global tools.
+/// Its own machine: a workspace, a home directory, a home of Toolcrib, a place for global tools.
 struct Scene(TempDir);
 
 impl Scene {

@@ -1,4 +1,4 @@
-//! Who has a name when several want it.
+//! Which tool has a name when several want it.
 
 use super::*;
 

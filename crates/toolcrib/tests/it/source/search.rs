@@ -16,7 +16,7 @@ fn search(crib: &Crib, query: &str, include_disabled: bool) -> SearchPage {
     crib.search(&request).unwrap()
 }
 
-/// What is found, as references.
+/// The results, as references.
 fn found(crib: &Crib, query: &str) -> Vec<String> {
     references(&search(crib, query, false))
 }
@@ -138,7 +138,7 @@ fn pages_go_on_in_another_process_and_bad_tokens_are_refused() {
     };
     let mut all = Vec::new();
     loop {
-        // Another crib numbers its entries anew.
+        // Another crib numbers its entries from the start.
         let page = scene.open().search(&request).unwrap();
         all.extend(references(&page));
         request.page_token = page.next_page_token;

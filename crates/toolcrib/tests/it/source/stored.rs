@@ -75,7 +75,7 @@ async fn a_command_runs_with_its_arguments_in_the_workspace() {
     let greet = manifest(
         acme,
         json!({
-            "slug": "greet",
+            "slug": "greet", "tags": ["write"],
             "impl": {"bash": "echo hello {WHO} > {WORKSPACE}/said; cat said", "parameters": {"WHO": {"type": "string", "description": "Who"}}},
         }),
     );
@@ -453,7 +453,7 @@ async fn the_tool_of_the_seed_can_be_put_as_it_stands_and_called() {
     assert_eq!(stored.manifest().unwrap().schema_version, "xyz");
     let request = CallRequest::new("weather").arg("city", "Paris");
     let outcome = crib.registry().execute(request).await;
-    // Nobody has allowed the host.
+    // No one has allowed the host.
     assert_eq!(
         outcome.error().unwrap().code(),
         ErrorCode::HostNotAllowed,

@@ -255,7 +255,7 @@ fn a_definition_that_is_wrong_is_refused_with_every_fault_and_its_place() {
     let wrong = manifest(
         acme,
         json!({
-            "slug": "weather", "type": "http", "tags": [],
+            "slug": "weather", "type": "http", "tags": ["Read"],
             "impl": {"urlTempalte": "https://example.com/", "timeoutMs": "soon"},
         }),
     );
@@ -268,7 +268,7 @@ fn a_definition_that_is_wrong_is_refused_with_every_fault_and_its_place() {
         .collect();
     assert!(codes.contains(&"unknown-key"), "{codes:?}");
     assert!(codes.contains(&"wrong-type"), "{codes:?}");
-    // What is only doubtful is said by the check alone.
+    // Only the check reports warnings.
     let all = crib.check_manifest(&wrong);
     assert!(all.len() > problems.len());
     let text = serde_json::to_string_pretty(&wrong).unwrap();

@@ -46,7 +46,7 @@ async fn an_edit_by_hand_is_found() {
     std::fs::write(&file, text.replace("echo one", "echo other")).unwrap();
     let deadline = Instant::now() + Duration::from_secs(10);
     while said(&crib, "hello").await != "other" {
-        assert!(Instant::now() < deadline, "nobody looked");
+        assert!(Instant::now() < deadline, "no one looked");
     }
 }
 
@@ -55,7 +55,7 @@ async fn a_call_that_runs_keeps_its_tool() {
     let scene = Scene::new();
     let crib = scene.open();
     let acme = bundle(&crib, "acme");
-    let waits = json!({"slug": "waits", "impl": {"bash": "touch began; while [ ! -e go ]; do sleep 0.01; done; echo done"}});
+    let waits = json!({"slug": "waits", "tags": ["write"], "impl": {"bash": "touch began; while [ ! -e go ]; do sleep 0.01; done; echo done"}});
     put(&crib, manifest(acme, waits));
     let running = crib.registry().execute_async(CallRequest::new("waits"));
     let deadline = Instant::now() + Duration::from_secs(10);
@@ -90,7 +90,7 @@ async fn a_damaged_record_keeps_its_name_and_nothing_else_is_affected() {
     let problems = crib.store_problems();
     assert_eq!(problems.len(), 1, "{problems:?}");
     assert!(crib.bundle("acme").unwrap().problem.is_some());
-    // Nobody writes over it.
+    // No one writes over it.
     let error = crib
         .put_tool(saying(acme, "hello", "v1", "new"))
         .unwrap_err();
@@ -243,7 +243,7 @@ fn a_list_of_a_bundle_makes_no_tool() {
     assert_eq!(
         entries[0].availability_at_a_glance(),
         Availability::Ready,
-        "nobody has looked at its platforms yet"
+        "no one has looked at its platforms yet"
     );
     assert!(matches!(
         entries[0].availability(),

@@ -21,7 +21,7 @@ fn function() -> Arc<dyn toolcrib::Tool> {
     Arc::new(tool.unwrap())
 }
 
-/// A crib of a process of its own that has the function `Here`.
+/// A crib in its own process that has the function `Here`.
 fn fresh(scene: &Scene) -> Crib {
     scene.options().function("Here", function()).open().unwrap()
 }
@@ -139,7 +139,7 @@ async fn a_record_that_says_other_arguments_than_it_takes_is_not_offered() {
         assert!(why.contains("`argSchema` is not what"), "{why}");
         assert!(why.contains("`toolcrib edit acme/"), "{why}");
     }
-    // Who says nothing is taken at its word.
+    // A tool without a statement is taken at its word.
     for file in &files {
         let mut record: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
         record.as_object_mut().unwrap().remove("argSchema");
@@ -188,6 +188,7 @@ fn a_search_makes_no_more_tools_than_it_has_to() {
     put(&crib, saying(acme, "late-fine", "v1", "fine"));
     let request = SearchRequest {
         query: "late".to_owned(),
+        bundles: vec!["acme".to_owned()],
         ..SearchRequest::default()
     };
     let found = crib.search(&request).unwrap().results;

@@ -1,4 +1,4 @@
-//! Who may run: what the user trusted, by its bytes; what only the user can have put there, by its place.
+//! Tools that may run: those that the user trusted, by their bytes, and those that only the user can have put there, by their place.
 
 use std::os::unix::fs::chown;
 
@@ -166,4 +166,43 @@ async fn files_and_directories_that_others_can_change_are_not_trusted_by_their_p
     } else {
         eprintln!("NOT TESTED: a file of another user; that takes root");
     }
+}
+
+#[tokio::test]
+async fn comments_and_layout_leave_a_tool_trusted_and_its_meaning_does_not() {
+    let scene = Scene::new();
+    let path = format!("{LOCAL}/greet.yaml");
+    scene.write(&path, &says("hello"));
+    let crib = scene.trusted();
+    let commented = format!(
+        "# mine\n\n{}",
+        says("hello").replace("[read]", "[ read ] # only")
+    );
+    scene.write(&path, &commented);
+    assert_eq!(said(&crib, "greet").await, "hello");
+    assert!(crib.review().is_settled());
+    scene.write(&path, &commented.replace("echo hello", "echo evil"));
+    assert_eq!(refused(&crib, "greet").await.1, "untrusted");
+}
+
+#[tokio::test]
+async fn a_pin_of_an_older_version_holds_for_its_bytes() {
+    let scene = Scene::new();
+    let path = format!("{LOCAL}/greet.yaml");
+    scene.write(&path, &says("hello"));
+    scene.trusted();
+    let pins = std::fs::read_dir(scene.path("home/trust")).unwrap();
+    let file = pins
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|end| end == "json"))
+        .unwrap();
+    let mut json: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    for pin in json["files"].as_object_mut().unwrap().values_mut() {
+        assert!(pin.as_object_mut().unwrap().remove("meaning").is_some());
+    }
+    std::fs::write(&file, json.to_string()).unwrap();
+    let crib = scene.open();
+    assert_eq!(said(&crib, "greet").await, "hello");
+    scene.write(&path, &format!("# mine\n{}", says("hello")));
+    assert_eq!(refused(&crib, "greet").await.1, "untrusted");
 }

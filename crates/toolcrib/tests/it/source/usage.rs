@@ -1,4 +1,4 @@
-//! How often tools were called, as a crib tells it.
+//! How often tools were called, as a crib reports it.
 
 use toolcrib::record::usage::Usage;
 use toolcrib::{CallRequest, Crib, ErrorCode};

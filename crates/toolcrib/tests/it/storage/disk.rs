@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What is mounted over a directory while a child runs.
+/// A mount over a directory while a child runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Disk {
     /// An empty disk of 64 KiB.
     Tiny,
-    /// What is there already, but not to be changed.
+    /// The existing files, read-only.
     ReadOnly,
 }
 

@@ -145,7 +145,7 @@ fn messages_do_not_say_where_the_home_is() {
     let error = ToolError::from(dir.write(&lock, "x.json", NEW).unwrap_err());
     assert_eq!(
         error.message(),
-        "cannot write `x.json`: it is gone; somebody removed or moved it meanwhile"
+        "cannot write `x.json`: it is gone; it was removed or moved in the meantime"
     );
 }
 

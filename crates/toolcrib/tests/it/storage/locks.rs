@@ -58,7 +58,7 @@ fn the_lock_of_a_killed_process_is_free() {
     assert!(dir.try_lock().unwrap().is_some());
 }
 
-/// Somebody who tidies up must not let in two writers.
+/// Someone who tidies up must not let in two writers.
 #[test]
 fn a_lock_file_that_was_removed_while_we_waited_does_not_count() {
     let place = Place::new();

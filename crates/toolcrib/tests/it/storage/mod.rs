@@ -24,7 +24,7 @@ const OLD: &[u8] = b"{\"content\": \"old\"}\n";
 
 const NEW: &[u8] = b"{\"content\": \"new, and somewhat longer\"}\n";
 
-/// What a child process is told to do.
+/// An instruction to a child process.
 #[derive(Debug, Clone, Copy)]
 enum Operation {
     Write,

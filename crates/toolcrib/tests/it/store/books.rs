@@ -1,6 +1,6 @@
-//! What the threads of a race tried and were told: journals, and [`Books`] made of them, with which what is there has to agree.
+//! The attempts of a race's threads and their results: journals, and [`Books`] made of them, with which the final state must agree.
 //!
-//! Journals are written without `fsync`: a killed process's page cache stays. Of an attempt without an answer nobody knows whether it
+//! Journals are written without `fsync`: a killed process's page cache stays. Of an attempt without an answer no one knows whether it
 //! happened; of all others the journals say.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,11 +106,11 @@ struct Account {
     perhaps_deleted: usize,
     /// The ids it may have.
     ids: BTreeSet<String>,
-    /// Whether it is on; `None` where nobody knows.
+    /// Whether it is on; `None` where no one knows.
     is_on: Option<bool>,
 }
 
-/// What the journals say of a bundle, `None` where nobody knows.
+/// What the journals say of a bundle, `None` where no one knows.
 #[derive(Debug)]
 struct BundleAccount {
     is_there: Option<bool>,
@@ -229,7 +229,7 @@ impl Books {
         let text = text_of(view, reinstalled());
         assert!(
             self.installed.contains(&text) || text == AT_FIRST,
-            "nobody installed `{text}`"
+            "no one installed `{text}`"
         );
         eprintln!(
             "{} attempts, {} without an answer; {} tools and {} bundles there; {} texts replaced",
@@ -255,7 +255,7 @@ impl Books {
             );
             let Some(tool) = found else { continue };
             let id = tool["toolID"].as_str().unwrap();
-            assert!(account.ids.contains(id), "{name}: nobody put {tool}");
+            assert!(account.ids.contains(id), "{name}: no one put {tool}");
             if let Some(is_on) = account.is_on {
                 // One that is on says so, or nothing.
                 let found = tool["isEnabled"].as_bool().unwrap_or(true);
@@ -267,7 +267,7 @@ impl Books {
             !name.starts_with(&reinstalled().to_string()) && !CONTESTED.iter().any(is_contested)
         };
         for name in view.tools.keys().filter(others) {
-            assert!(self.tools.contains_key(name), "nobody put {name}");
+            assert!(self.tools.contains_key(name), "no one put {name}");
         }
     }
 
@@ -284,11 +284,11 @@ impl Books {
         let mut unknown: Vec<&String> = view.bundles.keys().collect();
         unknown.retain(|id| !self.bundles.contains_key(*id));
         let known = [bundle_id(1), reinstalled()].map(|id| id.to_string());
-        assert_eq!(unknown, known.iter().collect::<Vec<_>>(), "nobody put one");
+        assert_eq!(unknown, known.iter().collect::<Vec<_>>(), "no one put one");
     }
 
     /// From the text that is there back to the first one leads a chain in which every replacement that was acknowledged has its place:
-    /// nobody replaced what he had not seen, and of all who had seen the same text one won.
+    /// no one replaced what he had not seen, and of all who had seen the same text one won.
     fn assert_one_of_each_won(&self, view: &View, slug: &str) {
         let tool = &view.tools[&tool_name(slug, "v1")];
         let mut text = tool["description"].as_str().unwrap();
@@ -304,6 +304,6 @@ impl Books {
             .filter(|(_, by)| by.is_sure && by.slug == slug);
         let lost = sure.find(|(text, _)| !chain.contains(text.as_str()));
         assert!(lost.is_none(), "{lost:?} was lost; there is {chain:?}");
-        assert!(!chain.is_empty(), "nobody replaced {slug}");
+        assert!(!chain.is_empty(), "no one replaced {slug}");
     }
 }

@@ -1,5 +1,5 @@
 //! The cases STO-* and UNI-* of tests/cases/store-unicode.jsonl, as far as they are the store's. The file drives: a case that
-//! nobody here knows fails.
+//! no one here knows fails.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn every_case_is_kept() {
             "UNI-X-07" => any_description_is_kept_as_it_is(),
             // Not of the store: what a listing of a directory shows.
             "UNI-X-08" => {}
-            other => panic!("nobody looks at {other}: {}", case.action),
+            other => panic!("no one looks at {other}: {}", case.action),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Every file of a store, damaged in every way: its own record is out, with a reason, and nothing else; the file stays as it is
-//! until somebody has it set aside, and then the record can be put again.
+//! until someone has it set aside, and then the record can be put again.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ impl Which {
         }
     }
 
-    /// What is left of a view without it. The tools of a bundle that cannot be read are not looked at here.
+    /// The rest of a view without it. The tools of a bundle that cannot be read are not looked at here.
     pub(super) fn without(self, mut view: View) -> View {
         match self {
             Which::Tool => {
@@ -146,7 +146,7 @@ fn assert_can_be_put_again(which: Which, home: &Home, file: &Path, store: &Store
         .collect();
     match which {
         Which::Tool => assert!(reasons.is_empty(), "{how}: {reasons:?}"),
-        // Its tools are there still, and belong to nobody.
+        // Its tools are there still, and belong to no one.
         Which::Bundle => {
             assert!(
                 reasons.len() == 1 && reasons[0].contains("missing"),

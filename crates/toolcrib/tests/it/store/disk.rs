@@ -108,7 +108,7 @@ fn a_read_only_disk_can_be_read_and_says_why_it_is_not_written() {
     );
 }
 
-/// What passes because it could not run is told where `test.sh` looks for it: the output of what passed nobody sees.
+/// Tests that pass because they could not run are reported where `test.sh` looks for it: no one sees the output of passed tests.
 #[test]
 fn a_proof_that_cannot_run_here_says_so() {
     let place = tempfile::tempdir().unwrap();

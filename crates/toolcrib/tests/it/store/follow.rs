@@ -12,7 +12,7 @@ use super::view::View;
 use super::{NOW, draft, key, manifest, open, options, tool_id};
 use crate::syscalls::test_in_child;
 
-/// Another process, which writes when it is told to. On its own it does nothing.
+/// Another process, which writes on command. On its own it does nothing.
 #[test]
 fn writer() {
     let Some(home) = std::env::var_os("TOOLCRIB_TEST_WRITER").map(PathBuf::from) else {
@@ -258,7 +258,7 @@ fn a_store_on_an_empty_home_sees_the_first_write_of_another() {
     assert_eq!(store.changes(Look::Glance).unwrap().bundles.len(), 1);
 }
 
-/// Somebody who tidies up removes the lock file with its counter: everything is looked at again.
+/// Someone who tidies up removes the lock file with its counter: everything is looked at again.
 #[test]
 fn without_the_lock_file_changes_are_seen_all_the_same() {
     let home = Ground::new().copy();

@@ -129,7 +129,7 @@ impl Home {
         dir.join("bundle.json")
     }
 
-    /// Temporary files and directories of ours, anywhere. What was set aside has a name of its own.
+    /// Temporary files and directories of ours, anywhere. What was set aside has its own name.
     pub(super) fn temps(&self) -> Vec<String> {
         let known = |name: &String| {
             let in_bundles = name.strip_prefix("bundles/").unwrap_or_default();

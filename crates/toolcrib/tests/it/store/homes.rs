@@ -44,7 +44,7 @@ fn put_right(crib: &Crib, context: &str) -> Vec<String> {
     done
 }
 
-/// What is in `damaged/`.
+/// The contents of `damaged/`.
 fn aside(home: &Path) -> Vec<String> {
     match home.join("damaged").exists() {
         true => files_below(&home.join("damaged")),
@@ -87,7 +87,7 @@ fn assert_every_way(which: Which) {
                 Which::Bundle => 3,
             };
             assert_eq!(crib.bundle_tools(acme()).len(), left, "{context}");
-            // And for whoever opens it next.
+            // And for the next process that opens it.
             assert!(View::fresh(&home.path).damage.is_empty(), "{context}");
         });
     }
@@ -164,7 +164,7 @@ fn a_lock_that_is_no_file_is_said_and_set_aside() {
     }
 }
 
-/// Nobody knows what was switched off: nothing runs, as with flags that cannot be read.
+/// No one knows what was switched off: nothing runs, as with flags that cannot be read.
 #[test]
 fn state_that_is_no_directory_switches_everything_off_until_it_is_put_right() {
     for (how, make) in IN_THE_WAY.iter().filter(|(how, _)| *how != "a directory") {

@@ -78,7 +78,7 @@ const PROOFS: [(&str, &str, &str); 20] = [
         "approvals/crash.rs",
         "\"withdraw\"",
     ),
-    ("config/upstreams.rs", ONE, ""),
+    ("config/edit.rs", ONE, ""),
     (
         "crib/reaping.rs",
         "store/state_writes.rs",
@@ -95,7 +95,7 @@ const PROOFS: [(&str, &str, &str); 20] = [
         "what_was_flushed_survives_a_kill",
     ),
     ("approval/approved.rs", ONE, ""),
-    ("held/made.rs", ONE, ""),
+    ("held/own_repositories.rs", ONE, ""),
     // Directories with one record in them, placed and removed as the store does; the thing itself is moved after its record is there.
     (
         "held/mod.rs",
@@ -115,7 +115,7 @@ const PROOFS: [(&str, &str, &str); 20] = [
         "StateWrite::Flags",
     ),
     ("source/pins.rs", ONE, ""),
-    // Who looks, and puts the number in the lock file right.
+    // Looks, and corrects the number in the lock file.
     (
         "store/follow.rs",
         "store/follow.rs",

@@ -90,7 +90,7 @@ impl Model {
     }
 }
 
-/// When a version was modified that is replaced now. Switching is no structural change.
+/// When a version was modified that is replaced now. Switching is not a structural change.
 pub(super) fn modified(new: &ToolManifest, old: &ToolManifest, clock: &Clock) -> jiff::Timestamp {
     let mut same = old.clone();
     (same.is_enabled, same.modified_at) = (new.is_enabled, new.modified_at);

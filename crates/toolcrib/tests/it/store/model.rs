@@ -1,5 +1,5 @@
-//! Two stores on one directory against a map in memory: whatever is done, by whichever of the two, both say and show what the
-//! map says, and each look tells exactly the way from what it told before to what is.
+//! Two stores on one directory against a map in memory: whatever either of the two does, both agree with the map, and each look reports
+//! exactly the changes since its last report.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use super::map::{Expected, Model, bundle_of, modified, name_of};
 use super::view::View;
 use super::{bundle_id, key, manifest, scale, slug, tool_id};
 
-/// What is done. Numbers choose from a few bundles, slugs, versions and ids, so that things meet.
+/// The operation. Numbers choose from a few bundles, slugs, versions and ids, so that things meet.
 #[derive(Debug, Clone)]
 enum Step {
     PutBundle {
@@ -129,7 +129,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Looks, and applies what that tells.
+    /// Looks, and applies the reported changes.
     fn look(&mut self, look: Look) {
         let changes = self.store.changes(look).unwrap();
         for (id, bundle) in changes.bundles {
@@ -272,7 +272,7 @@ impl Trial {
                         .values()
                         .any(|other| other.tool_id == new.tool_id)
                     {
-                        // It gets another one; `View` sees to it that it is nobody else's.
+                        // It gets another one; `View` sees to it that it is no one else's.
                         new.tool_id = said.as_ref().map_or(new.tool_id, |tool| tool.head.tool_id);
                     }
                     model.tools.insert(key, new);
@@ -396,7 +396,7 @@ impl Trial {
         }
     }
 
-    /// Both look, and have been told everything; a third one that starts now sees the same.
+    /// Both look, and have received every change; a third one that starts now sees the same.
     fn settle(&mut self) {
         let expected = self.model.view();
         for (number, reader) in self.readers.iter_mut().enumerate() {

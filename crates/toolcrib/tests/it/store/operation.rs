@@ -33,7 +33,7 @@ pub(super) enum Operation {
     SetAsideFull,
     /// A bundle's directory that is none.
     SetAsideBundle,
-    /// A bundle whose own file is missing is made anew by its id.
+    /// A bundle whose own file is missing is made again by its id.
     PutHeadless,
     RecoverBundle,
 }
@@ -144,7 +144,7 @@ impl Operation {
         command
     }
 
-    /// In the child: what it is to do and where. `None` when nobody said.
+    /// In the child: what it is to do and where. `None` when no one said.
     pub(super) fn from_environment() -> Option<(Self, PathBuf)> {
         let home = std::env::var_os(Self::HOME_VARIABLE)?.into();
         let name = std::env::var(Self::VARIABLE).ok()?;
@@ -215,7 +215,7 @@ impl Operation {
         }
     }
 
-    /// What is there after it, with nothing in its way.
+    /// The state after it, with nothing in its way.
     pub(super) fn done(self, ground: &Ground) -> super::view::View {
         let home = self.prepare(ground);
         self.run(&super::open(&home.path)).unwrap();

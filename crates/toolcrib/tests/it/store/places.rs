@@ -139,7 +139,7 @@ fn copies_of_records_in_other_places_are_out_and_the_originals_stay() {
     );
 }
 
-/// What a writer would have refused, somebody made by hand: one of the two is out, and it is always the same one.
+/// What a writer would have refused, someone made by hand: one of the two is out, and it is always the same one.
 #[test]
 fn two_that_may_not_be_there_together_are_told_apart_the_same_way_by_everybody() {
     let ground = Ground::new();
@@ -170,7 +170,7 @@ fn two_that_may_not_be_there_together_are_told_apart_the_same_way_by_everybody()
     }
 }
 
-/// Names that are none of ours cost nothing and are nobody's business.
+/// Foreign names cost nothing and are ignored.
 #[test]
 fn strange_files_and_directories_beside_the_bundles_cost_nothing() {
     let ground = Ground::new();
@@ -217,7 +217,7 @@ fn strange_files_and_directories_beside_the_bundles_cost_nothing() {
     );
 }
 
-/// As nobody, since root may read everything.
+/// As no one, since root may read everything.
 #[test]
 fn what_may_not_be_read_is_out_with_the_reason_and_nothing_else() {
     const NAME: &str =

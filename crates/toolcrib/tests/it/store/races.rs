@@ -1,7 +1,7 @@
 //! Sixteen processes of eight threads each write at once, and some are killed, most of them within a write: nothing acknowledged is lost,
 //! nothing is there twice, nothing is damaged, and of those who replace the same text one wins.
 //!
-//! Each thread keeps a journal of what it tries and what it was told (`books`).
+//! Each thread keeps a journal of what it tries and the results (`books`).
 
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
@@ -33,11 +33,11 @@ const THREADS: usize = 8;
 const DOOMED: usize = 8;
 const DIE_WRITING: usize = 6;
 
-/// Tools that all replace and nobody else touches, and what they say at first.
+/// Tools that all replace and no one else touches, and what they say at first.
 pub(super) const CONTESTED: [&str; 2] = ["r0", "r1"];
 pub(super) const AT_FIRST: &str = "as it was";
 
-/// The bundle that all install anew as a whole, and its tools.
+/// The bundle that all install again as a whole, and its tools.
 pub(super) fn reinstalled() -> BundleId {
     bundle_id(2)
 }
@@ -160,7 +160,7 @@ impl Racer {
         }
     }
 
-    /// What is its own now.
+    /// Its own part now.
     fn remember(&mut self, done: &Attempt) {
         match done {
             Attempt::Put { slug, .. } if slug.starts_with("own-") => self.tools.push(slug.clone()),
@@ -256,7 +256,7 @@ impl Lock {
         found.map(|fields| Pid::from_raw(fields[4].parse().unwrap()))
     }
 
-    /// Whether somebody has said that he writes, and not that he is done.
+    /// Whether someone has said that he writes, and not that he is done.
     fn is_odd(&self) -> bool {
         let text = std::fs::read_to_string(&self.file).unwrap();
         text.trim()
@@ -316,7 +316,7 @@ fn run_all(home: &Path, seed: u64) {
     }
 }
 
-/// STO-006. Somebody follows at a glance the whole time, and nobody sees what must never be.
+/// STO-006. Someone follows at a glance the whole time, and no one sees what must never be.
 #[test]
 fn what_was_acknowledged_is_there_once_whoever_was_killed() {
     let seed = seed();
@@ -355,7 +355,7 @@ fn what_was_acknowledged_is_there_once_whoever_was_killed() {
     assert_eq!(view.damage, BTreeSet::new());
     let books = Books::of(&journals(&home.path));
     books.assert_agree_with(&view);
-    // Each who died writing had tried something and was not told.
+    // Each process that died writing had tried something and got no result.
     assert!(
         books.unanswered >= DIE_WRITING,
         "{} attempts unanswered",

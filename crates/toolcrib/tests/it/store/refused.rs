@@ -18,7 +18,7 @@ use super::scale;
 use super::view::View;
 use crate::syscalls::{Followed, Stand, between_stops, is_change_of_files, is_on_files, is_rename};
 
-/// What a child tells of a round.
+/// A child's report of a round.
 #[derive(Debug, Serialize, Deserialize)]
 struct Report {
     /// What the store said when a call failed.
@@ -128,13 +128,13 @@ impl Rounds {
     fn round(&mut self, failing: Option<Failing>) -> Round {
         let (first, failed) = self.attempt(failing);
         self.child.go_on();
-        // The second attempt, followed by nobody.
+        // The second attempt, followed by no one.
         self.child.go_on();
         self.child.go_on();
         self.report(first, Vec::new(), failed)
     }
 
-    /// The same, with the calls of the second attempt.
+    /// Includes the calls of the second attempt.
     fn round_of_both(&mut self, failing: Failing) -> Round {
         let (first, failed) = self.attempt(Some(failing));
         self.child.go_on();
@@ -187,7 +187,7 @@ fn errors_at(nth: usize) -> Vec<Errno> {
     [&ALWAYS, others].concat()
 }
 
-/// Whether a message tells a person what is wrong and nothing they need not know.
+/// Whether a message gives a person the problem and nothing they need not know.
 fn assert_is_clear(error: &ToolError, home: &Path, context: &str) {
     assert_eq!(error.code(), ErrorCode::StorageError, "{context}: {error}");
     let text = error.message();
@@ -351,7 +351,7 @@ fn every_kind_of_write_is_on_the_disk_before_it_says_so_and_written_again_after_
             }
             let (report, again) = (round.report, round.second);
             let context = format!("{operation:?}: fsync {nth} failed");
-            assert!(report.said.is_err(), "{context}, and nobody said so");
+            assert!(report.said.is_err(), "{context}, and no one said so");
             let steps = durable_steps(&again);
             match operation {
                 // Gone is gone; what counts is that the directory is synced before that is said.

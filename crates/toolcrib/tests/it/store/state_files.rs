@@ -88,7 +88,7 @@ fn damaged_state_files_cost_no_tool_and_hang_nobody() {
             assert_eq!(opened, before, "{context}: opening touched it");
             assert_eq!(shown, whole, "{context}");
             match name {
-                // Nobody knows what was switched off: nothing runs, and everybody is told why.
+                // No one knows what was switched off: nothing runs, and every caller learns why.
                 "flags.json" => {
                     assert_eq!(called, Err(ErrorCode::ToolDisabled), "{context}");
                     assert!(

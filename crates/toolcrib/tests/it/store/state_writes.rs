@@ -1,5 +1,5 @@
-//! The files of a home that are no records: killed or refused by the disk at any call that changes files, whoever writes one leaves it as it
-//! was or as it was to be, and the next one goes on.
+//! The files of a home that are not records: killed or refused by the disk at any call that changes files, the writer leaves the old file
+//! or the new one, and the next writer goes on.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -72,12 +72,12 @@ impl StateWrite {
                     .try_for_each(|problem| crib.put_right(problem).map(drop))
             }
             StateWrite::Fold => Ok(crib.usage_log().mend().map(drop)?),
-            // Whoever opens a home does it.
+            // Opening a home does it.
             StateWrite::Reaped => Ok(()),
         }
     }
 
-    /// What is to be seen of it. Fails where it shows what must not be.
+    /// The visible state of it. Fails where it shows what must not be.
     fn shown(self, home: &Path) -> String {
         match self {
             StateWrite::Flags | StateWrite::FlagsAside => {
@@ -110,7 +110,7 @@ impl StateWrite {
         }
     }
 
-    /// What is to be seen when it is done.
+    /// The visible state when it is done.
     fn done(self) -> String {
         let home = self.prepare();
         self.run(&home.path).unwrap();
@@ -163,7 +163,7 @@ fn at_every_call(write: StateWrite, does: impl Fn(Followed)) {
         let found = write.shown(&home.path);
         let context = format!("{write:?} at call {nth}");
         assert!(found == old || found == new, "{context}: {found}");
-        // The next one finds no lock that nobody holds, and nothing that is half done; the next reaper comes a day later.
+        // The next one finds no lock that no one holds, and nothing that is half done; the next reaper comes a day later.
         let _ = std::fs::remove_file(home.path.join("state/reaped.json"));
         write.run(&home.path).unwrap();
         assert_eq!(write.shown(&home.path), new, "{context}, again");

@@ -77,7 +77,7 @@ impl View {
         let store = Store::at(home, options(NOW));
         let changes = store.changes(Look::Glance).unwrap();
         let view = View::of(&store);
-        // The tools of a bundle that cannot be read are told, too.
+        // The tools of an unreadable bundle are reported, too.
         let bundles = changes
             .bundles
             .iter()

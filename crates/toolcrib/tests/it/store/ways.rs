@@ -47,7 +47,7 @@ pub(super) fn picture(path: &Path) -> String {
 /// One way to damage a file.
 pub(super) type Damaging = (&'static str, fn(&Path));
 
-/// Ways after which nobody can take the file for a record.
+/// Ways after which no one can take the file for a record.
 pub(super) const SURE: &[Damaging] = &[
     ("empty", |path| fs::write(path, "").unwrap()),
     ("one NUL", |path| fs::write(path, "\0").unwrap()),

@@ -273,7 +273,7 @@ fn other_languages_have_arguments_in_the_environment() {
     let code = perl("print $ENV{TOOLCRIB_ARG_P}, qq(\\0), $ENV{TOOLCRIB_ARG_L}, qq(\\0)").unwrap();
     let ran = yard.print(&code, &values(json!({"P": "a'b", "L": ["x", 1]})));
     assert_eq!(ran.words(), ["a'b", "[\"x\",1]"], "{}", ran.stderr);
-    // A program that nobody knows is given a file.
+    // A program that no one knows is given a file.
     let cat = Code::compile(&Form::Script("cat -u".into()), "text $x\n", &usual()).unwrap();
     assert_eq!(yard.print(&cat, &values(json!({}))).stdout, b"text $x\n");
     assert!(

@@ -150,6 +150,9 @@ const ORDINARY: &[&str] = &[
     "echo {P} > out.txt; chmod 600 out.txt; cat out.txt",
     "docker exec {P} bash -lc 'ls'",
     "start=$(date +%s); make {P}; echo $(( $(date +%s) - start ))",
+    "echo {P} > x.csv; python3 load.py < x.csv",
+    "echo {P} > x.txt; wc -l x.txt; sqlite3 db 'select 1'",
+    "echo {P} > q.sql; sqlite3 db < other-q.sql",
 ];
 
 #[test]
@@ -538,7 +541,7 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("cmake -D{P} .", ""),
     ("gawk -i {P} '{ print }' f", ""),
     ("gawk -l {P} '{ print }' f", ""),
-    // Code behind programs that nobody knows.
+    // Code behind programs that no one knows.
     (
         "docker exec c bash --login -c \"echo {P}\"",
         "template-code",
@@ -558,6 +561,30 @@ const REEVALUATED: &[(&str, &str)] = &[
     ("cat > x.sh <<EOF\n{P}\nEOF\nbash ./x.sh", "template-code"),
     ("cat > Makefile <<EOF\n{P}\nEOF\nmake", "template-code"),
     ("cat <<EOF > x.sh; eval \"$(cat x.sh)\"\n{P}\nEOF", ""),
+    // A file that another command of the text reads as code.
+    ("printf %s {P} > q.sql; sqlite3 db < q.sql", "template-code"),
+    (
+        "printf %s {P} > ./q.sql && sqlite3 db '.read q.sql'",
+        "template-code",
+    ),
+    (
+        "printf %s {P} > q.sql; cat q.sql | sqlite3 db",
+        "template-code",
+    ),
+    ("echo {P} | tee q.sql; psql -f q.sql", "template-code"),
+    ("echo {P} > q.sql; psql -fq.sql", "template-code"),
+    (
+        "echo {P} > sub/q.sql; psql --file=./sub/q.sql",
+        "template-code",
+    ),
+    ("echo {P} > q.sql; psql -c '\\i q.sql'", "template-code"),
+    (
+        "cat > q.sql <<EOF\n{P}\nEOF\nmysql db < q.sql",
+        "template-code",
+    ),
+    ("echo {P} > x.gp; gnuplot x.gp", "template-code"),
+    ("echo {P} > x.py; python3 < x.py", "template-code"),
+    ("echo {P} > x.py; cat x.py | python3 -", "template-code"),
 ];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs what a template became, with the real programs, in a directory of its own.
+//! Runs what a template became, with the real programs, in its own directory.
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ impl Yard {
         self.directory.path().join("work")
     }
 
-    /// A file that no program was told to make.
+    /// A file that no program should make.
     pub(super) fn canary(&self) -> PathBuf {
         self.directory.path().join("canary")
     }

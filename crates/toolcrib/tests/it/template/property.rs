@@ -1,6 +1,6 @@
 //! Hostile values in every place of a bash text, really run: every byte arrives, nothing else happens.
 //!
-//! Many pieces make one template, and every placeholder of it has a value of its own, so that one bash tries a whole bunch.
+//! Many pieces make one template, and every placeholder of it has its own value, so that one bash tries a whole bunch.
 //! `TOOLCRIB_TEMPLATE_CASES=200000` tries more values than the usual few thousand, `TOOLCRIB_TEMPLATE_SEED` others.
 
 use std::io::Write;
@@ -188,7 +188,7 @@ pub(super) fn seed() -> [u8; 32] {
     seed
 }
 
-/// A template of several pieces, each with a parameter of its own.
+/// A template of several pieces, each with its own parameter.
 fn template(snippets: &[&Snippet]) -> Code {
     let mut text = String::new();
     for (index, snippet) in snippets.iter().enumerate() {

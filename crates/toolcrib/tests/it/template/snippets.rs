@@ -1,6 +1,6 @@
 //! Pieces of templates with a value in every place that bash has for one, and what each must print.
 
-/// A piece of a template; `{P}` is the value, `x_` a variable of its own.
+/// A piece of a template; `{P}` is the value, `x_` its own variable.
 pub(super) struct Snippet {
     pub(super) text: &'static str,
     /// The words it prints, each with a null byte after it.
@@ -145,7 +145,7 @@ pub(super) const SNIPPETS: &[Snippet] = &[
             vec![v.to_owned()]
         }
     }),
-    // What stands in the braces of an expansion counts as its beginning.
+    // The text in the braces of an expansion counts as its beginning.
     guarded(r#"printf '%s\0' "${NOT_SET-a {P} b}""#, |v| {
         joined(v, "a ", " b")
     }),

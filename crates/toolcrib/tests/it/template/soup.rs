@@ -326,7 +326,7 @@ fn no_value_does_anything_in_a_heap_of_signs() {
                     "{text:?} with {p:?}, {q:?}"
                 );
             }
-            // A heap may wait for ever or send signals to its group: it gets a group and a time of its own.
+            // A heap may wait for ever or send signals to its group: it gets a group and its own time.
             let mut arguments = ["-s", "KILL", "5", prepared.program.as_str()]
                 .map(str::to_owned)
                 .to_vec();

@@ -171,7 +171,7 @@ async fn what_a_server_wants_to_know_is_asked_of_whoever_calls() {
     assert!(
         error
             .message()
-            .contains("nobody can be asked here; it asks: Which colour?"),
+            .contains("no one can be asked here; it asks: Which colour?"),
         "{error}"
     );
 }
@@ -284,7 +284,7 @@ async fn a_stored_tool_runs_that_of_a_server_and_says_no_more_of_its_effects() {
     scene.crib.put_tool(record).unwrap();
     let said = scene.call("mine/say", json!({"text": "hi"})).await;
     assert_eq!(said.value().unwrap(), "hi", "{said:#?}");
-    // Whatever its tags say: nobody knows what it does.
+    // Whatever its tags say: no one knows what it does.
     let entry = scene.crib.registry().find("mine/say").unwrap();
     assert!(
         entry.spec().effects.tags().is_empty(),
@@ -307,7 +307,7 @@ async fn whoever_was_accepted_first_keeps_its_names() {
         (bundle_of("echo"), bundle_of("more_echo")),
         ("sums".into(), "more".into())
     );
-    // And with another tool of its own that the other has already.
+    // And with another of its tools whose name the other has already.
     let tools = file(&scene, "more.json");
     let late = json!([{"name": "late", "inputSchema": {"type": "object"}}]).to_string();
     std::fs::write(&tools, late).unwrap();

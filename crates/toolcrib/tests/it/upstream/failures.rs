@@ -1,4 +1,4 @@
-//! Servers that do not behave: whatever one does costs nobody but its own callers.
+//! Servers that do not behave: whatever one does costs no one but its own callers.
 
 use super::*;
 use toolcrib::ErrorCode;
@@ -125,7 +125,7 @@ async fn a_call_that_takes_too_long_is_given_up_and_the_server_goes_on() {
     }
 }
 
-// Over two seconds: that nobody answers takes as long as somebody might have.
+// Over two seconds: that no one answers takes as long as someone might have.
 #[tokio::test]
 async fn one_that_is_deaf_has_failed_and_is_started_again() {
     let scene = Scene::new();
@@ -310,7 +310,7 @@ async fn a_call_that_is_taken_back_is_told_to_the_server() {
     );
     let told = file(&scene, "pid.cancelled");
     while !told.exists() {
-        assert!(Instant::now() < deadline, "the server was not told");
+        assert!(Instant::now() < deadline, "the server was not informed");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -8,7 +8,7 @@ fn server() -> ScriptedServer {
     answering_with(|| None)
 }
 
-/// The same, but that it answers calls with a status, if there is one.
+/// A server that answers calls with a status, if one is given.
 fn answering_with(status: impl Fn() -> Option<u16> + Send + Sync + 'static) -> ScriptedServer {
     ScriptedServer::start(move |request| {
         let Ok(message) = serde_json::from_slice::<Value>(&request.body) else {

@@ -99,7 +99,7 @@ fn pid_in(file: &Path) -> i32 {
         {
             return pid;
         }
-        assert!(Instant::now() < deadline, "nobody wrote {}", file.display());
+        assert!(Instant::now() < deadline, "no one wrote {}", file.display());
         std::thread::yield_now();
     }
 }

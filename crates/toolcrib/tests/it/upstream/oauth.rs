@@ -212,7 +212,7 @@ impl Scripted {
             .await
     }
 
-    /// A home in which the server is configured and somebody logged in.
+    /// A home in which the server is configured and someone logged in.
     async fn scene(&self) -> Scene {
         let scene = Scene::new();
         scene.add_bare("web", self.settings());
@@ -325,7 +325,7 @@ async fn a_server_that_takes_a_token_no_more_gets_another_and_a_revoked_login_is
         "{error}"
     );
     assert!(!format!("{error:?}").contains("SENTINEL"), "{error:?}");
-    // It is over: nobody tries the same again.
+    // It is over: no one tries the same again.
     let before = scripted.tokens();
     assert!(scene.call("hello", json!({})).await.error().is_some());
     assert_eq!(scripted.tokens(), before);
@@ -358,9 +358,9 @@ async fn an_answer_from_somebody_else_or_to_something_else_is_no_login() {
     let cases: [(Change, &str); 5] = [
         (
             |back| drop(back.insert("state".to_owned(), "other".to_owned())),
-            "nobody logged in",
+            "no one logged in",
         ),
-        (|back| drop(back.remove("state")), "nobody logged in"),
+        (|back| drop(back.remove("state")), "no one logged in"),
         (
             |back| drop(back.insert("iss".to_owned(), "https://evil.test".to_owned())),
             "evil.test",

@@ -24,7 +24,7 @@ async fn a_tool_that_changed_or_is_new_waits_until_it_is_accepted() {
             {"name": "fail", "gone": true},
         ]),
     );
-    // A process that connects anew.
+    // A process that connects again.
     let crib = open(scene.home.path());
     let call = |tool: &str| {
         let request = CallRequest::new(tool).arg("text", "x");
@@ -94,7 +94,7 @@ async fn what_was_accepted_of_a_new_release_runs_in_a_process_that_has_the_old_o
     assert!(scene.call("echo", json!({"text": "x"})).await.is_ok());
     let news = json!({"name": "echo", "description": "Says it back, better", "inputSchema": {"type": "object"}});
     write(&more, json!([news]));
-    // Somebody else sees and accepts it, while the old release still runs here.
+    // Someone else sees and accepts it, while the old release still runs here.
     let other = open(scene.home.path());
     let (probe, _) = other.probe_upstream("fake").await.unwrap();
     other.accept_upstream("fake", &probe, None).unwrap();
@@ -115,7 +115,7 @@ async fn a_server_that_tells_of_other_tools_is_listed_again() {
     assert!(scene.call("grow", json!({})).await.is_ok());
     let deadline = Instant::now() + Duration::from_secs(10);
     while scene.crib.upstream("fake").unwrap().changes.is_empty() {
-        assert!(Instant::now() < deadline, "nobody listed them again");
+        assert!(Instant::now() < deadline, "no one listed them again");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let outcome = scene.call("echo", json!({"text": "x"})).await;

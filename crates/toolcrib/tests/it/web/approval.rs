@@ -1,4 +1,4 @@
-//! Who is asked about a request, what is never asked, and what was agreed to.
+//! The approval of requests: who is asked, which requests never ask, and what an answer covers.
 
 use serde_json::json;
 use toolcrib::RegisterBuiltins as _;
@@ -256,7 +256,7 @@ async fn a_rule_for_a_host_denies_every_spelling_of_it() {
         let outcome = scene.fetch(json!({"url": url})).await;
         assert_eq!(failure(&outcome).0, ErrorCode::BlockedByRule, "{url}");
     }
-    // What is read differently by different programs does not even get to the rules.
+    // A URL that programs read differently does not even get to the rules.
     for url in [
         "http://oth\u{ad}er.test/",
         "http://docs.test@other.test/",

@@ -11,7 +11,7 @@ pub(super) fn violations(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     look(schema, "", &mut found);
     if schema["type"] != "object" {
-        found.push("the root is no object".to_owned());
+        found.push("the root is not an object".to_owned());
     }
     found
 }
@@ -19,7 +19,7 @@ pub(super) fn violations(schema: &Value) -> Vec<String> {
 fn look(schema: &Value, at: &str, found: &mut Vec<String>) {
     let mut say = |what: &str| found.push(format!("{at}: {what}"));
     let Some(fields) = schema.as_object() else {
-        return say("is no object");
+        return say("is not an object");
     };
     if let Some(variants) = fields.get("anyOf").and_then(Value::as_array) {
         if fields.len() != 1 || variants.len() < 2 {

@@ -16,6 +16,7 @@ fn outcome(result: Result<ToolOutput, ToolError>) -> Outcome {
     Outcome {
         call_id: CallId::parse("call-123").unwrap(),
         tool: "shell".to_owned(),
+        called: None,
         origin: Some(Origin {
             bundle: Slug::parse("core").unwrap(),
             version: Version::v1(),
@@ -31,6 +32,7 @@ fn outcome(result: Result<ToolOutput, ToolError>) -> Outcome {
         },
         approval: None,
         sandbox: None,
+        warnings: Vec::new(),
         truncated: false,
         held: Vec::new(),
     }

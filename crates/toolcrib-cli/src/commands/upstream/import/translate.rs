@@ -15,7 +15,7 @@ use crate::clients_of_others::{OtherServer, Way, expand};
 
 /// A value that goes into the secrets.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct StoredSecret {
     /// The variable or header that had it.
     pub(super) of: String,
     pub(super) name: SecretName,
@@ -26,7 +26,7 @@ pub(super) struct Kept {
 #[derive(Debug)]
 pub(super) struct Translated {
     pub(super) candidate: UpstreamCandidate,
-    pub(super) kept: Vec<Kept>,
+    pub(super) kept: Vec<StoredSecret>,
 }
 
 /// Reads a server in our terms; the error says why that cannot be.
@@ -115,7 +115,7 @@ fn given(
     of: &str,
     text: String,
     hosts: &[&str],
-    kept: &mut Vec<Kept>,
+    kept: &mut Vec<StoredSecret>,
 ) -> Result<Value, String> {
     // Only what is sent to one host has a word before it: `Bearer …`.
     let (before, key) = match text.split_once(' ') {
@@ -155,7 +155,7 @@ fn given(
     let binding =
         Binding::new(hosts.iter().copied(), [server.clone()]).map_err(|error| error.to_string())?;
     let written = format!("{before}secret:{name}");
-    kept.push(Kept {
+    kept.push(StoredSecret {
         of: of.to_owned(),
         name,
         value: Secret::new(key),

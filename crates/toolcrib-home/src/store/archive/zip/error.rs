@@ -7,12 +7,12 @@ use crate::model::text::size;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ZipError {
     /// Not an archive at all, or not all of it.
-    #[error("it is no ZIP archive, or only a part of one")]
+    #[error("it is not a ZIP archive, or only a part of one")]
     NotZip,
     /// The file is too large.
     #[error("it is larger than {}", size(MAX_ARCHIVE_BYTES as u64))]
     TooLarge,
-    /// Something stands behind the end.
+    /// Something is behind the end.
     #[error("it has a comment, or bytes behind its end, which belong to nothing")]
     Trailing,
     /// Parts of an archive in several files.
@@ -47,7 +47,7 @@ pub enum ZipError {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The problem.
         fault: NameFault,
     },
     /// Two entries of one name.
@@ -77,7 +77,7 @@ pub enum ZipError {
     Unsupported {
         /// The entry.
         entry: String,
-        /// What is not known.
+        /// The unknown part.
         what: String,
     },
     /// An extra field that could give an entry another meaning.
@@ -138,7 +138,7 @@ pub enum ZipError {
     },
 }
 
-/// What is wrong with a name.
+/// The problem of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NameFault {
     /// Empty.

@@ -16,7 +16,7 @@ const MAX_BYTES: usize = 255;
 pub(in crate::store::archive) struct EntryName(String);
 
 impl EntryName {
-    /// Reads a name; without the flag for UTF-8 it has to be ASCII, since it is in a code page that nobody names.
+    /// Reads a name; without the flag for UTF-8 it has to be ASCII, since it is in a code page that no one names.
     pub(super) fn parse(bytes: &[u8], is_utf8: bool) -> Result<Self, NameFault> {
         if bytes.is_empty() {
             return Err(NameFault::Empty);

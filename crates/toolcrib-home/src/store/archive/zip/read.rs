@@ -11,7 +11,7 @@ use super::{
     MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_UNPACKED_BYTES, Method, is_bomb,
 };
 
-/// An archive whose headers are in order.
+/// An archive with valid headers.
 #[derive(Debug)]
 pub(in crate::store::archive) struct Zip<'a> {
     bytes: &'a [u8],
@@ -77,7 +77,7 @@ impl<'a> Zip<'a> {
         Ok(Zip { bytes, entries })
     }
 
-    /// What is in it.
+    /// Its contents.
     pub(in crate::store::archive) fn entries(&self) -> &[Entry] {
         &self.entries
     }
@@ -104,7 +104,7 @@ impl<'a> Zip<'a> {
 
 /// Exactly `length` bytes out of all of `packed`; none if it is not so.
 fn inflate(packed: &[u8], length: usize) -> Option<Vec<u8>> {
-    // One more: whoever has more to give shows it.
+    // One more: it shows that there is more.
     let mut content = vec![0; length + 1];
     let mut stream = Decompress::new(false);
     loop {
@@ -223,7 +223,7 @@ impl<'a> Header<'a> {
             if fields.u32()? != CENTRAL {
                 return None;
             }
-            // Who made it and what it takes to read it: that shows in method, flags and extra fields.
+            // Its maker and the version needed to read it: method, flags and extra fields show that.
             fields.take(4)?;
             let (flags, method) = (fields.u16()?, fields.u16()?);
             fields.take(4)?; // time
@@ -392,7 +392,7 @@ fn check_descriptor(fields: &mut Fields<'_>, own: &Sizes) -> Option<()> {
 /// The method, if an entry is packed in a way that is read.
 fn check_packing(flags: u16, method: u16, entry: impl Fn() -> String) -> Result<Method, ZipError> {
     const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
-    /// How hard somebody tried to pack it.
+    /// How hard someone tried to pack it.
     const EFFORT: u16 = 1 << 1 | 1 << 2;
     if flags & ENCRYPTED != 0 {
         return Err(ZipError::Encrypted { entry: entry() });
@@ -433,7 +433,7 @@ fn check_extra(extra: &[u8], entry: impl Fn() -> String) -> Result<(), ZipError>
     Ok(())
 }
 
-/// What an entry is, if it is no file. Who made the archive does not matter: programs disagree on whether to look.
+/// What an entry is, if it is not a file. The maker of the archive does not matter: programs disagree on whether to look.
 fn special(attributes: u32) -> Option<&'static str> {
     const DOS_VOLUME: u32 = 0x08;
     const DOS_DIRECTORY: u32 = 0x10;

@@ -167,7 +167,7 @@ async fn code_that_builds_a_package_of_the_workspace_cannot_get_out() {
     );
 }
 
-/// Whoever writes the workspace can put another Python there.
+/// Any writer of the workspace can put another Python there.
 #[tokio::test]
 async fn a_venv_that_is_there_already_is_asked_about_every_time() {
     let bench = Bench::new().file(".venv/pyvenv.cfg", "home = /usr/bin\n");
@@ -175,10 +175,7 @@ async fn a_venv_that_is_there_already_is_asked_about_every_time() {
         .install(json!({"packages": ["sample"], "manager": "pip"}))
         .await;
     let asked = bench.asked();
-    assert!(
-        asked.reason.contains("the project's own `.venv`"),
-        "{asked:?}"
-    );
+    assert!(asked.reason.contains("the project's `.venv`"), "{asked:?}");
     assert_eq!(asked.offers, []);
 }
 

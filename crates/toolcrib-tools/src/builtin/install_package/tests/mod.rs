@@ -26,7 +26,7 @@ use crate::tool::Tool;
 const CARGO: &str = "[package]\nname = \"app\"\nversion = \"0.1.0\"\nedition = \"2021\"\n";
 const NPM: &str = "{\n  \"name\": \"app\",\n  \"version\": \"1.0.0\"\n}\n";
 
-/// A workspace with the tool, a home of an operator, and somebody who agrees to everything.
+/// A workspace with the tool, a home of an operator, and someone who agrees to everything.
 struct Bench {
     test: TestCrib,
     home: tempfile::TempDir,
@@ -124,7 +124,7 @@ fn error(outcome: &Outcome) -> (ErrorCode, String) {
     (error.code(), error.message().to_owned())
 }
 
-/// Says that a test cannot run here, and why: in its output, and where `test.sh` tells it at the end.
+/// Says that a test cannot run here, and why: in its output, and where `test.sh` reports it at the end.
 fn skipped(why: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {why}\n", thread.name().unwrap_or("a test"));

@@ -1,4 +1,4 @@
-//! What is refused, and who is asked.
+//! Refusals and questions.
 
 use serde_json::json;
 
@@ -34,7 +34,7 @@ async fn what_is_no_package_is_refused_before_anybody_is_asked() {
     for (arguments, what) in [
         (
             json!({"packages": ["x", "./lib"], "manager": "pip"}),
-            "is no directory with",
+            "is neither a directory with",
         ),
         (
             json!({"packages": ["x"], "manager": "pip", "dev": true}),

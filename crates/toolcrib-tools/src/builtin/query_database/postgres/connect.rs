@@ -16,7 +16,7 @@ use tokio_postgres::tls::{ChannelBinding, NoTls, TlsConnect, TlsStream};
 use tokio_postgres::{CancelToken, Client, Config};
 
 use super::super::settings::Encryption;
-use super::{Asked, fault};
+use super::{DatabaseQuery, fault};
 use crate::call::context::CallContext;
 use crate::egress::{Egress, EgressError, RawStream, RawTls, Target};
 use crate::model::error::{ErrorCode, ToolError};
@@ -34,8 +34,8 @@ const MAX_RECEIVED: u64 = 64 << 20;
 const TO_CONNECT: Duration = Duration::from_secs(15);
 const TO_CLOSE: Duration = Duration::from_millis(500);
 
-/// How long the server is given to hear that a statement is not wanted any more, until it is told again, how long the outcome waits for that, and
-/// when the server is left alone; the statement has a time of its own there.
+/// How long to wait for the server to cancel a statement, until it is asked again, how long the outcome waits for that, and
+/// when the server is left alone; the statement has its own time there.
 const TO_TELL: Duration = Duration::from_secs(5);
 const TO_TELL_AGAIN: Duration = Duration::from_millis(250);
 const TO_END: Duration = Duration::from_millis(1300);
@@ -50,7 +50,7 @@ pub(super) struct Session {
 
 impl Session {
     /// Connects and logs in.
-    pub(super) async fn open(asked: &Asked, cx: &CallContext) -> Result<Self, ToolError> {
+    pub(super) async fn open(asked: &DatabaseQuery, cx: &CallContext) -> Result<Self, ToolError> {
         let within = TO_CONNECT.min(cx.remaining());
         match tokio::time::timeout(within, Session::log_in(asked, cx)).await {
             Ok(opened) => opened,
@@ -64,7 +64,7 @@ impl Session {
         }
     }
 
-    async fn log_in(asked: &Asked, cx: &CallContext) -> Result<Self, ToolError> {
+    async fn log_in(asked: &DatabaseQuery, cx: &CallContext) -> Result<Self, ToolError> {
         let database = &asked.database;
         let mut config = Config::new();
         config
@@ -115,11 +115,11 @@ impl Session {
         }
     }
 
-    /// Has the server end what it is doing, and says goodbye. It is told again until the connection is over: the first time may have come between two
-    /// statements. The outcome waits for that for a while; a server that is slow is told by a task of its own.
-    pub(super) async fn end(self, asked: Arc<Asked>, cx: CallContext) {
+    /// Has the server end what it is doing, and says goodbye. The cancellation is sent again until the connection is over: the first time
+    /// may have come between two statements. The outcome waits for that for a while; a separate task notifies a slow server.
+    pub(super) async fn end(self, asked: Arc<DatabaseQuery>, cx: CallContext) {
         let token = self.client.cancel_token();
-        // What is under way ends, the transaction is rolled back, and then there is nothing more to say.
+        // The running statement ends, the transaction is rolled back, and then there is nothing more to say.
         drop(self.client);
         let mut speaking = self.speaking;
         let telling = tokio::spawn(async move {
@@ -140,12 +140,12 @@ impl Session {
     }
 }
 
-/// Speaks until there is nothing more to say. What goes wrong reaches whoever waits for an answer.
+/// Speaks until there is nothing more to say. Errors reach the caller that waits for an answer.
 async fn ended<E>(connection: impl Future<Output = Result<(), E>>) {
     let _ = connection.await;
 }
 
-async fn open(asked: &Asked, cx: &CallContext) -> Result<RawStream, ToolError> {
+async fn open(asked: &DatabaseQuery, cx: &CallContext) -> Result<RawStream, ToolError> {
     let (target, log) = (asked.database.target(), cx.exchanges());
     let opening = asked.egress.open_raw(target, PROTOCOL, MAX_RECEIVED, &log);
     opening.await.map_err(|error| {
@@ -154,8 +154,8 @@ async fn open(asked: &Asked, cx: &CallContext) -> Result<RawStream, ToolError> {
     })
 }
 
-/// Tells the server that a statement is not wanted any more, on a connection of its own, as the protocol has it.
-async fn tell_to_stop(token: &CancelToken, asked: &Asked, cx: &CallContext) {
+/// Cancels a statement at the server, on its own connection, as the protocol has it.
+async fn tell_to_stop(token: &CancelToken, asked: &DatabaseQuery, cx: &CallContext) {
     let Ok(stream) = open(asked, cx).await else {
         return;
     };
@@ -173,7 +173,7 @@ struct Encrypt {
 }
 
 impl Encrypt {
-    fn of(asked: &Asked) -> Self {
+    fn of(asked: &DatabaseQuery) -> Self {
         Encrypt {
             egress: asked.egress.clone(),
             target: asked.database.target().clone(),

@@ -7,7 +7,7 @@ use tokio_postgres::error::{DbError, ErrorPosition, SqlState};
 
 use super::super::WRITES;
 use super::super::arguments::Mode;
-use super::Asked;
+use super::DatabaseQuery;
 use crate::egress::EgressError;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -16,7 +16,7 @@ use crate::model::text;
 const MAX_SAID: usize = 2000;
 
 /// What an error of a statement means for the caller.
-pub(super) fn of(error: &Error, asked: &Asked) -> ToolError {
+pub(super) fn of(error: &Error, asked: &DatabaseQuery) -> ToolError {
     match error.as_db_error() {
         Some(said) => of_server(said, asked),
         None => {
@@ -34,8 +34,8 @@ pub(super) fn of(error: &Error, asked: &Asked) -> ToolError {
     }
 }
 
-/// The same of the end of a transaction: if the connection broke, nobody knows whether it was kept.
-pub(super) fn of_commit(error: &Error, asked: &Asked) -> ToolError {
+/// The same of the end of a transaction: if the connection broke, no one knows whether it was kept.
+pub(super) fn of_commit(error: &Error, asked: &DatabaseQuery) -> ToolError {
     match error.as_db_error() {
         Some(said) => of_server(said, asked),
         None => {
@@ -48,7 +48,7 @@ pub(super) fn of_commit(error: &Error, asked: &Asked) -> ToolError {
     }
 }
 
-fn of_server(said: &DbError, asked: &Asked) -> ToolError {
+fn of_server(said: &DbError, asked: &DatabaseQuery) -> ToolError {
     let words = text::shorten(said.message(), MAX_SAID);
     let state = said.code();
     let (code, message) = if *state == SqlState::READ_ONLY_SQL_TRANSACTION {
@@ -94,8 +94,8 @@ fn of_server(said: &DbError, asked: &Asked) -> ToolError {
     fault
 }
 
-/// Why nobody was let in.
-pub(super) fn not_connected(error: &Error, asked: &Asked) -> ToolError {
+/// Why no one was let in.
+pub(super) fn not_connected(error: &Error, asked: &DatabaseQuery) -> ToolError {
     let name = &asked.name;
     if let Some(said) = error.as_db_error() {
         let words = text::shorten(said.message(), MAX_SAID);
@@ -105,7 +105,7 @@ pub(super) fn not_connected(error: &Error, asked: &Asked) -> ToolError {
             }
             _ => "",
         };
-        let message = format!("the database `{name}` lets nobody in: {words}{advice}");
+        let message = format!("the database `{name}` refused the login: {words}{advice}");
         return ToolError::new(ErrorCode::UpstreamError, message)
             .with_detail("sqlstate", said.code().code());
     }

@@ -1,13 +1,13 @@
 //! A PostgreSQL server of the settings.
 //!
 //! ```text
-//! connect  a connection by the one way out, encrypted        role    as whom: nobody that a read-only transaction does not hold
+//! connect  a connection by the one way out, encrypted        role    the role: none that can escape a read-only transaction
 //! query    one transaction: statement, values, rows           values  PostgreSQL's texts as JSON, JSON as its texts
 //! fault    what went wrong, in words and with SQLSTATE
 //! ```
 //!
-//! A call has a connection of its own: nothing of one call is left for the next, neither settings nor locks nor temporary tables. It runs on a task of its own, which tells
-//! the server to stop when the call is over before it is, and the outcome waits for that.
+//! A call has its own connection: nothing of one call is left for the next, neither settings nor locks nor temporary tables. It runs on its
+//! own task, which cancels the statement at the server when the call is over first, and the outcome waits for that.
 
 mod connect;
 mod fault;
@@ -32,11 +32,11 @@ use crate::model::outcome::ToolOutput;
 use crate::model::secret::Secret;
 use connect::Session;
 
-/// How long a transaction that is being kept is waited for when the call is over, so that it can be told whether it was.
+/// How long to wait for a commit when the call is over, so that its result is known.
 const TO_COMMIT: Duration = Duration::from_millis(1200);
 
 /// What a call asks of whom.
-pub(super) struct Asked {
+pub(super) struct DatabaseQuery {
     /// The name of the database in the settings.
     pub(super) name: String,
     pub(super) database: Database,
@@ -46,14 +46,14 @@ pub(super) struct Asked {
     pub(super) args: Args,
 }
 
-pub(super) async fn call(asked: Asked, cx: CallContext) -> Result<ToolOutput, ToolError> {
+pub(super) async fn call(asked: DatabaseQuery, cx: CallContext) -> Result<ToolOutput, ToolError> {
     let (mut done, answer) = oneshot::channel();
     let (ending, for_task) = (cx.ending(), cx);
     let asked = Arc::new(asked);
     tokio::spawn(async move {
         let result = session(&asked, &for_task, &mut done).await;
         drop(ending);
-        // Nobody waits any more: the call was over before.
+        // No one waits any more: the call was over before.
         let _ = done.send(result);
     });
     let lost = |_| ToolError::failed("the exchange with the database broke off");
@@ -62,11 +62,11 @@ pub(super) async fn call(asked: Asked, cx: CallContext) -> Result<ToolOutput, To
 
 /// Everything from the connection to its end.
 async fn session(
-    asked: &Arc<Asked>,
+    asked: &Arc<DatabaseQuery>,
     cx: &CallContext,
     done: &mut oneshot::Sender<Result<ToolOutput, ToolError>>,
 ) -> Result<ToolOutput, ToolError> {
-    // The call is over when it is cancelled, and when whoever called has gone.
+    // The call is over when it is cancelled, and when the caller has gone.
     let mut over = pin!(async {
         select(pin!(cx.cancelled()), pin!(done.closed())).await;
     });

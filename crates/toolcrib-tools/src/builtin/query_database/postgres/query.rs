@@ -12,7 +12,7 @@ use super::super::answer::{Answer, Column, Overflow};
 use super::super::arguments::{Mode, Params};
 use super::super::{NAME, keyword};
 use super::values::{self, Given};
-use super::{Asked, fault, role};
+use super::{DatabaseQuery, fault, role};
 use crate::builtin::invalid;
 use crate::builtin::query_database::keyword::Dialect;
 use crate::call::context::CallContext;
@@ -20,12 +20,12 @@ use crate::model::error::ToolError;
 use crate::model::limits::as_millis;
 use crate::model::outcome::ToolOutput;
 
-/// How many rows are fetched at a time: few at first, since nobody knows how long they are.
+/// How many rows are fetched at a time: few at first, since no one knows how long they are.
 const FIRST_ROWS: usize = 16;
 const MOST_ROWS: usize = 1024;
 
 pub(super) async fn run(
-    asked: &Asked,
+    asked: &DatabaseQuery,
     cx: &CallContext,
     client: &mut Client,
     is_kept: &AtomicBool,
@@ -65,7 +65,7 @@ pub(super) async fn run(
     Ok(answer.into_output())
 }
 
-/// The settings of the transaction: how long things may take, and how values are written as texts. They go with it, also where somebody between us and the
+/// The settings of the transaction: how long things may take, and how values are written as texts. They go with it, also where someone between us and the
 /// server hands its connections on.
 fn set_up(cx: &CallContext) -> String {
     let millis = as_millis(cx.remaining()).clamp(1, i32::MAX as u64);
@@ -86,7 +86,7 @@ fn set_up(cx: &CallContext) -> String {
 }
 
 async fn statement(
-    asked: &Asked,
+    asked: &DatabaseQuery,
     cx: &CallContext,
     transaction: &Transaction<'_>,
 ) -> Result<Answer, ToolError> {
@@ -131,7 +131,7 @@ async fn statement(
 }
 
 /// The values for the parameters of a statement, as texts of their types.
-fn given(asked: &Asked, statement: &Statement) -> Result<Vec<Given>, ToolError> {
+fn given(asked: &DatabaseQuery, statement: &Statement) -> Result<Vec<Given>, ToolError> {
     let wanted = statement.params();
     let values: &[serde_json::Value] = match &asked.args.params {
         Some(Params::InOrder(values)) => values,
@@ -153,7 +153,10 @@ fn given(asked: &Asked, statement: &Statement) -> Result<Vec<Given>, ToolError> 
 }
 
 /// The name of the one portal there is: the library does not tell it.
-async fn portal_name(transaction: &Transaction<'_>, asked: &Asked) -> Result<String, ToolError> {
+async fn portal_name(
+    transaction: &Transaction<'_>,
+    asked: &DatabaseQuery,
+) -> Result<String, ToolError> {
     let look = "SELECT name FROM pg_catalog.pg_cursors";
     let found = transaction
         .simple_query(look)
@@ -166,7 +169,7 @@ async fn portal_name(transaction: &Transaction<'_>, asked: &Asked) -> Result<Str
     match (names.next(), names.next()) {
         (Some(name), None) => Ok(format!("\"{}\"", name.replace('"', "\"\""))),
         _ => Err(ToolError::failed(
-            "the rows of the statement cannot be told from others on this server",
+            "the rows of the statement cannot be distinguished from others on this server",
         )),
     }
 }
@@ -177,7 +180,7 @@ async fn fetch(
     portal: &str,
     statement: &Statement,
     answer: &mut Answer,
-    asked: &Asked,
+    asked: &DatabaseQuery,
 ) -> Result<(), ToolError> {
     let failed = |error| fault::of(&error, asked);
     let mut at_once = FIRST_ROWS;

@@ -3,7 +3,7 @@
 
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use super::{Asked, fault};
+use super::{DatabaseQuery, fault};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 
@@ -21,7 +21,7 @@ WHERE pg_catalog.pg_has_role(session_user, r.oid, 'MEMBER')
 ORDER BY r.rolsuper DESC, r.rolname LIMIT 1";
 
 /// Refuses a role that a transaction does not hold.
-pub(super) async fn check(client: &Client, asked: &Asked) -> Result<(), ToolError> {
+pub(super) async fn check(client: &Client, asked: &DatabaseQuery) -> Result<(), ToolError> {
     let rows = client
         .simple_query(LOOK)
         .await

@@ -4,6 +4,8 @@ use std::error::Error;
 
 use bytes::BytesMut;
 use serde_json::Value;
+
+use crate::model::json::read_bounded;
 use tokio_postgres::types::{Format, IsNull, Kind, ToSql, Type};
 
 use super::super::answer;
@@ -37,7 +39,7 @@ fn read(text: &str, kind: &Type, depth: usize) -> Value {
     }
     match kind.kind() {
         Kind::Domain(base) => return read(text, base, depth + 1),
-        // Boxes have another separator; nobody misses them as arrays.
+        // Boxes have another separator; no one misses them as arrays.
         Kind::Array(element) if *element != Type::BOX => {
             return array(text, element, depth).unwrap_or_else(whole);
         }
@@ -69,7 +71,7 @@ fn exact_json(text: &str) -> Option<Value> {
             .take_while(|byte| !matches!(byte, b'e' | b'E'));
         digits.filter(u8::is_ascii_digit).count() <= EXACT_DIGITS && !number.contains(['e', 'E'])
     });
-    is_exact.then(|| serde_json::from_str(text).ok())?
+    is_exact.then(|| read_bounded(text.as_bytes()).ok())?
 }
 
 /// The numbers of a JSON text.
@@ -118,7 +120,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
         .collect()
 }
 
-/// `2026-11-16 21:00:00+00` as `2026-11-16T21:00:00Z`; what is no such time (infinity, before Christ) stays as it is.
+/// `2026-11-16 21:00:00+00` as `2026-11-16T21:00:00Z`; other times (infinity, before Christ) stay as they are.
 fn iso(text: &str, zone: &str) -> Option<Value> {
     let (date, time) = text.split_once(' ')?;
     let time = match zone {

@@ -76,7 +76,7 @@ async fn a_large_answer_passes_through_in_pieces() {
     );
 }
 
-/// Time stands still but for waiting, so that minutes pass at once.
+/// Time advances only by waiting, so minutes pass at once.
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_says_what_it_wants_is_let_go() {
     let (scene, _) = Scene::answering(&["api.test"], OK).await;

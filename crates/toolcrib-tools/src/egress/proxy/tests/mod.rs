@@ -16,7 +16,7 @@ use super::Proxy;
 use crate::egress::{AllowedHosts, Egress, EgressOptions, ExchangeLog, Reach};
 use crate::testing::{NameTable, RecordingDialler};
 
-/// An address that is nobody's business of ours.
+/// An address that is no one's business of ours.
 const PUBLIC: &str = "93.184.216.34";
 
 /// A proxy at work, with one server behind every address.
@@ -29,7 +29,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Permits these hosts, and answers whoever is let through with the server.
+    /// Permits these hosts, and connects permitted clients to the server.
     async fn new(hosts: &[&'static str], server: TcpListener) -> Self {
         let names = NameTable::new()
             .name("api.test", &[PUBLIC])
@@ -53,7 +53,7 @@ impl Scene {
             let proxy = proxy.clone();
             async move { proxy.serve(listener).await }
         });
-        // Whoever connects to the server is the test's own affair.
+        // The test itself handles connections to the server.
         std::mem::forget(server);
         Scene {
             proxy,
@@ -74,7 +74,7 @@ impl Scene {
         Client(TcpStream::connect(self.address).await.unwrap())
     }
 
-    /// What is answered to these bytes on a connection of their own, which ends with them.
+    /// The answer to these bytes on a separate connection, which ends with them.
     async fn ask(&self, bytes: &str) -> String {
         let mut client = self.client().await;
         client.send(bytes).await;

@@ -48,7 +48,7 @@ async fn a_permitted_host_is_reached_at_its_judged_address_and_another_is_not() 
         );
         assert!(answer.contains("\r\n\r\ntoolcrib: "), "{answer}");
     }
-    assert_eq!(scene.dialled(), reached, "nobody else was dialled");
+    assert_eq!(scene.dialled(), reached, "no one else was dialled");
     assert_eq!(
         scene.log.exchanges().len(),
         3,

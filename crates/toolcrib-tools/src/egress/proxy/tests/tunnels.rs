@@ -173,5 +173,5 @@ async fn closing_cuts_what_is_open_and_nothing_is_served_after_it() {
     assert_eq!(tunnel.rest().await, "");
     assert_eq!(idle.rest().await, "");
     let again = TcpStream::connect(scene.address).await;
-    assert!(again.is_err(), "nobody listens any more");
+    assert!(again.is_err(), "no one listens any more");
 }

@@ -6,7 +6,7 @@ use crate::definition::JsonTemplate;
 use crate::model::JsonObject;
 use crate::template::{Reference, Values};
 
-/// The arguments that templates stand for. What is absent is left out.
+/// The arguments that templates stand for. Absent values are left out.
 pub(crate) fn arguments(templates: &[(String, JsonTemplate)], values: &Values) -> JsonObject {
     templates
         .iter()

@@ -39,7 +39,7 @@ impl Ended {
         failed: Option<usize>,
         on_failure: OnFailure,
     ) -> Self {
-        // Nobody ignores that the call is over.
+        // No one ignores that the call is over.
         let failed = failed.filter(|_| on_failure == OnFailure::Stop || cx.is_cancelled());
         let last = failed.or_else(|| results.iter().rposition(|result| result.printed.is_some()));
         let printed = last.and_then(|last| results[last].printed.clone());
@@ -155,7 +155,7 @@ fn failure(cx: &CallContext, steps: &[Step], results: &[StepResult], failed: usi
         ),
         // Another tool's refusal is not a refusal of this one, which ran.
         (_, _) => match step.action {
-            // But whoever could have answered a question can be asked when it is called again.
+            // But a person who could have answered a question can be asked when it is called again.
             Action::UseTool { .. }
                 if result.replaced.is_none() && own != ErrorCode::ApprovalUnavailable =>
             {
@@ -193,7 +193,7 @@ fn failure(cx: &CallContext, steps: &[Step], results: &[StepResult], failed: usi
     ToolError::new(code, message)
 }
 
-/// The last lines of what a step complained, or of what it printed if it did not, each on a line of its own.
+/// The last lines of what a step complained, or of what it printed if it did not, each on its own line.
 fn last_lines(printed: &Printed) -> String {
     let text = match printed.stderr.trim().is_empty() {
         true => &printed.output,

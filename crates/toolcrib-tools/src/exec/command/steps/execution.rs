@@ -202,7 +202,7 @@ impl Execution {
         let values = self.values_for(condition.references());
         let text = text::shorten(condition.text(), 200);
         let condition = condition.clone();
-        // An expression can take its time, which is no other call's.
+        // An expression can take its time, which must not delay other calls.
         let judged = self.cx.blocking(move || Ok(condition.holds(&values))).await;
         match judged {
             Ok(Ok(holds)) => Ok(holds),

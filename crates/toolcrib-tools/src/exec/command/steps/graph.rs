@@ -1,7 +1,7 @@
 //! Which step may start when: [`Graph`].
 //!
 //! Plain bookkeeping, no time and no tasks. A step is handed out once, when everything it waits for is over; what is never
-//! handed out is the rest that somebody stopped.
+//! handed out is the rest that someone stopped.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 pub(super) struct Graph {
     /// How many steps each one still waits for.
     open: Vec<usize>,
-    /// Who waits for each step.
+    /// The steps that wait for each step.
     waiters: Vec<Vec<usize>>,
     /// What may start; the first in the file comes first.
     ready: BTreeSet<usize>,

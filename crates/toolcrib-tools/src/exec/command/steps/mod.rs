@@ -5,8 +5,8 @@
 //!
 //! A failure without `continue-on-error` skips every step that has not started; those that run come to their end. A condition
 //! that does not hold skips its step alone: who waits for that step goes on. When the call is over, the steps that run are ended,
-//! and none starts. The steps run on a task of their own that the call's outcome waits for, so that nothing is left running and
-//! what came of each step is known even when nobody polls the tool any more.
+//! and none starts. The steps run on their own task that the call's outcome waits for, so that nothing is left running and
+//! what came of each step is known even when no one polls the tool any more.
 
 mod arguments;
 mod ended;

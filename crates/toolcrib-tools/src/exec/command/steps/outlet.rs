@@ -2,8 +2,8 @@
 //!
 //! - `mode: buffer`: nowhere. What was kept of it is passed to the call's events in one piece per stream when the step is over,
 //!   so that who follows a call sees the steps one after the other and not mixed.
-//! - `mode: stream` passes it on as it comes: `function` to the call's events, `console` too, marked for the terminal of whoever
-//!   runs the tool; `file` to a file of the workspace and not to the events.
+//! - `mode: stream` passes it on as it comes: `function` to the call's events, `console` too, marked for the terminal of the user who runs
+//!   the tool; `file` to a file of the workspace and not to the events.
 //!
 //! Whatever the mode, the result of the step has what was kept. Attempts of a step, and its fallback, share one outlet.
 

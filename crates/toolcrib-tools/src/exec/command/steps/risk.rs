@@ -1,7 +1,9 @@
 //! What a tool does to the world when what it uses is counted in: [`effective_effects`].
 
 use crate::definition::{Action, Body, Definition, Step, StreamTo};
+use crate::exec::command::reach::level;
 use crate::model::effects::Effects;
+use crate::sandbox::Level;
 
 /// The effects of a tool together with those of the tools it uses, which `lookup` knows.
 ///
@@ -11,7 +13,13 @@ pub(crate) fn effective_effects(
     definition: &Definition,
     lookup: impl Fn(&str) -> Option<Effects>,
 ) -> Effects {
-    let own = Effects::from_tags(definition.tags.iter().map(String::as_str));
+    let own = match definition.declared_effects() {
+        // Without a wall nothing keeps it from doing more.
+        reads if reads.is_read_only() && level(definition) == Level::None => {
+            reads.and(Effects::RUN)
+        }
+        declared => declared,
+    };
     match &definition.body {
         Body::Command(_) | Body::Commands { .. } => own,
         Body::Steps(steps) => steps
@@ -90,7 +98,7 @@ mod tests {
             with_steps("[read, git]", &["use-tool: reads", "use-tool: runs"]),
             ["read", "run"]
         );
-        // What is not known is asked about, whatever else is.
+        // An unknown risk asks, whatever else is known.
         assert_eq!(with_steps("[read]", &["use-tool: silent"]), none);
         assert_eq!(with_steps("[run]", &["bash: ls", "use-tool: nobody"]), none);
         assert_eq!(with_steps("[git]", &["use-tool: reads"]), none);

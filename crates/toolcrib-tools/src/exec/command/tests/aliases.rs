@@ -22,7 +22,7 @@ const ALIAS: &str = "
 name: clone-my-repo
 type: alias
 base-tool: git-clone
-default-parameters:
+fixed-parameters:
   URL: 'https://github.com/my-org/my-repo.git'
   DIRECTORY: './repos/{BRANCH}'
 ";
@@ -73,6 +73,44 @@ async fn presets_use_the_arguments_of_the_alias() {
 }
 
 #[tokio::test]
+async fn a_caller_overrides_defaults_and_sees_them() {
+    let alias = ALIAS.replace("fixed-parameters", "default-parameters");
+    let scene = Scene::new().tool(CLONE).tool(&alias);
+    let spec = std::sync::Arc::clone(scene.registry().find("clone-my-repo").unwrap().spec());
+    let properties = &spec.input_schema.as_value()["properties"];
+    assert_eq!(
+        properties["URL"],
+        json!({"type": "string", "description": "From", "examples": ["u"], "default": "https://github.com/my-org/my-repo.git"})
+    );
+    assert_eq!(
+        properties["DIRECTORY"]["description"],
+        "To (default: `./repos/{BRANCH}`)"
+    );
+    assert_eq!(spec.input_schema.as_value()["required"], json!([]));
+    for (args, output) in [
+        (json!({}), "https://github.com/my-org/my-repo.git|./repos/|"),
+        (json!({"URL": "mine"}), "mine|./repos/|"),
+        (
+            json!({"DIRECTORY": "here", "BRANCH": "x"}),
+            "https://github.com/my-org/my-repo.git|here|",
+        ),
+    ] {
+        let outcome = scene.call("clone-my-repo", args).await;
+        assert_eq!(value(&outcome)["output"], output);
+    }
+}
+
+#[tokio::test]
+async fn fixed_and_default_parameters_stand_side_by_side() {
+    let alias = "{name: c, type: alias, base-tool: git-clone, fixed-parameters: {URL: u}, default-parameters: {DIRECTORY: d}}";
+    let scene = Scene::new().tool(CLONE).tool(alias);
+    let outcome = scene.call("c", json!({"DIRECTORY": "e"})).await;
+    assert_eq!(value(&outcome)["output"], "u|e|");
+    let outcome = scene.call("c", json!({"URL": "v"})).await;
+    assert_eq!(error(&outcome).code(), ErrorCode::InvalidArguments);
+}
+
+#[tokio::test]
 async fn the_base_is_asked_about_and_not_the_alias() {
     let untagged = CLONE.replace("tags: [write]\n", "");
     let scene = Scene::new().approved().tool(&untagged).tool(ALIAS);
@@ -108,11 +146,7 @@ fn an_alias_that_cannot_be_is_refused_with_the_reason() {
             "git-clone",
             "has no parameter `NOPE` to preset",
         ),
-        (
-            "{URL: '{TEMP}/x'}",
-            "git-clone",
-            "no temporary directory of its own",
-        ),
+        ("{URL: '{TEMP}/x'}", "git-clone", "no temporary directory"),
         (
             "{URL: x, DIRECTORY: '{URL}/y'}",
             "git-clone",

@@ -61,7 +61,7 @@ fn whatever_is_dangerous_asks_every_time_and_says_why() {
             "it may read `/etc/ssl`, which is beyond the workspace",
         ),
         (
-            "security: {required-permissions: ['filesystem:write:{WORKSPACE}/../x']}",
+            "security: {required-permissions: ['filesystem:read:{WORKSPACE}/../x']}",
             "beyond the workspace",
         ),
         (

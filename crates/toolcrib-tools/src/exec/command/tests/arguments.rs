@@ -161,3 +161,49 @@ async fn a_value_that_no_variable_can_hold_is_refused() {
         assert_eq!(error.details().unwrap()["faults"][0]["pointer"], "/A");
     }
 }
+
+#[tokio::test]
+async fn an_integer_is_whole_before_and_after_its_transform_and_as_a_text() {
+    let mapped = "function-calling: {schema-generation: {parameter-mapping: {integer: string}}}\n";
+    let mut scene = Scene::new();
+    for (name, field, more) in [
+        ("plain", "minimum: 1", ""),
+        ("halved", "transform: value / 2", ""),
+        ("text", "minimum: 1", mapped),
+    ] {
+        scene = scene.tool(&format!(
+            "name: {name}\ndescription: x\ntags: [read]\nbash: printf %s {{N}}\nparameters: {{N: {{type: integer, description: n, {field}}}}}\n{more}"
+        ));
+    }
+    for (tool, given, printed) in [
+        ("plain", json!(2), Some("2")),
+        ("plain", json!(2.0), Some("2")),
+        ("plain", json!(2.5), None),
+        ("plain", json!(0), None),
+        ("halved", json!(4), Some("2")),
+        ("halved", json!(5), None),
+        ("text", json!("7"), Some("7")),
+        ("text", json!("7.5"), None),
+    ] {
+        let outcome = scene.call(tool, json!({"N": given})).await;
+        match printed {
+            Some(printed) => assert_eq!(value(&outcome)["output"], printed, "{tool}: {given}"),
+            None => assert_eq!(
+                error(&outcome).code(),
+                ErrorCode::InvalidArguments,
+                "{tool}: {given}"
+            ),
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_item_of_a_list_is_checked() {
+    let scene = Scene::new().tool(
+        "name: list\ndescription: x\ntags: [read]\nbash: printf %s, {N}\nparameters: {N: {type: array, description: n, items: {type: integer}}}\n",
+    );
+    let outcome = scene.call("list", json!({"N": [1, 2]})).await;
+    assert_eq!(value(&outcome)["output"], "1,2,");
+    let outcome = scene.call("list", json!({"N": [1, "x"]})).await;
+    assert_eq!(error(&outcome).code(), ErrorCode::InvalidArguments);
+}

@@ -1,4 +1,4 @@
-//! What is done at the end, however that comes about.
+//! Cleanup at the end, however a call ends.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -140,7 +140,7 @@ async fn it_runs_in_a_call_that_is_ended_with_the_one_around_it() {
 #[tokio::test]
 async fn what_goes_wrong_with_it_is_part_of_the_outcome() {
     let scene = Scene::new()
-        .tool("{name: a, description: d, tags: [read], bash: 'echo hi', resources: {cleanup: [{final-command: 'echo why >&2; exit 4'}, {final-command: 'touch second'}]}}")
+        .tool("{name: a, description: d, tags: [write], bash: 'echo hi', resources: {cleanup: [{final-command: 'echo why >&2; exit 4'}, {final-command: 'touch second'}]}}")
         .tool("{name: b, description: d, tags: [read], bash: 'exit 1', resources: {cleanup: [{final-command: 'exit 4'}]}}");
     let outcome = scene.call("a", json!({})).await;
     let value = value(&outcome);

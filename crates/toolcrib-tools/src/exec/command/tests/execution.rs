@@ -385,6 +385,6 @@ file-paths:
         json!({"FILE_PATH": "src\\\\lib\\.\\a.rs", "TEXT": "a\\b//c", "FILES": [".\\x", "./-y"]});
     let outcome = scene.call("p", args).await;
     assert_eq!(value(&outcome)["output"], "src/lib/a.rs|a\\b//c|x|./-y|");
-    // What is judged and recorded is what ran.
+    // The judged and recorded command is the one that ran.
     assert_eq!(outcome.parameters["FILE_PATH"], "src/lib/a.rs");
 }

@@ -7,6 +7,7 @@ mod cleanup;
 mod execution;
 mod interactive;
 mod network;
+mod promises;
 mod publishing;
 mod security;
 
@@ -49,7 +50,7 @@ impl Scene {
         self
     }
 
-    /// Somebody says yes to everything asked.
+    /// Someone says yes to everything asked.
     fn approved(mut self) -> Self {
         let yes = || ApprovalResponse::approve("test");
         self.crib = self.crib.answers([yes(), yes(), yes(), yes()]);

@@ -53,7 +53,7 @@ fn scene(egress: Egress) -> Scene {
 fn tool(level: &str, host: &str, script: &str) -> String {
     let script = script.replace('\n', "\n  ");
     format!(
-        "name: a\ndescription: d\ntags: [read]\nbash: |\n  {script}\nsecurity: {{isolation: {level}, required-permissions: ['network:external:{host}']}}\n"
+        "name: a\ndescription: d\ntags: [write]\nbash: |\n  {script}\nsecurity: {{isolation: {level}, required-permissions: ['network:external:{host}']}}\n"
     )
 }
 
@@ -127,7 +127,7 @@ c --noproxy '*' http://93.184.216.34/
             ]
         );
         assert_eq!((network[3].sent, network[3].received), (9, 9));
-        // What is not TLS does not leave by a tunnel, whomever it names.
+        // Traffic that is not TLS cannot leave by a tunnel, whatever host it names.
         assert_eq!((network[1].sent, network[2].sent), (0, 0));
     }
 }
@@ -242,10 +242,10 @@ async fn an_address_needs_the_operators_word_besides_the_tools() {
         assert!(error.message().contains(words), "{error}");
         assert!(
             refused.crib.asked().is_empty(),
-            "nobody is asked for nothing"
+            "no one is asked for nothing"
         );
     }
-    // Without a port it is no permission, wherever it stands.
+    // Without a port it is not a permission, wherever it is.
     let outcome = scene(listed(&[&host]))
         .tool(&tool("process", "127.0.0.1", "true"))
         .call("a", json!({}))
@@ -260,7 +260,7 @@ async fn a_host_may_come_from_an_argument_and_is_a_host_then() {
     let yaml = "
 name: a
 description: d
-tags: [read]
+tags: [write]
 bash: curl -sS --max-time 5 http://{HOST}/x
 parameters: {HOST: {type: string, description: Where}}
 security: {required-permissions: ['network:external:{HOST}']}
@@ -319,7 +319,7 @@ async fn a_sandbox_that_is_kept_serves_every_call_by_its_own_way_out() {
     let yaml = "
 name: a
 description: d
-tags: [read]
+tags: [write]
 bash: curl -s -o /dev/null -w '%{http_code}' http://{URL}/
 parameters: {HOST: {type: string, description: Where}, URL: {type: string, description: What}}
 security: {required-permissions: ['network:external:{HOST}']}
@@ -352,7 +352,7 @@ curl -sS --max-time 20 --parallel --parallel-max 100 --parallel-immediate -K url
     assert_eq!(value(&outcome)["output"], "100");
 }
 
-/// A server that sends without end, and tells when nobody takes it any more.
+/// A server that sends without end, and reports when no one reads it any more.
 fn endless() -> (SocketAddr, mpsc::Receiver<u64>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -114,7 +114,7 @@ security: {execution-privilege: elevated}
     assert_eq!(outcome.sandbox.as_ref().unwrap().level, "none");
     assert!(scene.crib.asked()[0].effect.contains("as root"));
 
-    // Behind a wall that the file names nobody gains rights.
+    // Behind a wall that the file names no one gains rights.
     let mut scene = Scene::new().approved();
     scene.sudo = Some(sudo);
     let scene = scene.tool(&yaml.replace("elevated}", "elevated, isolation: process}"));
@@ -226,7 +226,7 @@ interactive-options: {timeout: 500, default-response: y}
         assert!(text.contains(words), "{words}:\n{text}");
     }
     assert!(
-        plan.refused.unwrap().contains("no way out"),
+        plan.refused.unwrap().contains("no network access"),
         "none is set up here"
     );
     assert!(!plan.lines[5].kept);

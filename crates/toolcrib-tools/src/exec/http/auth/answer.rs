@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::grant::Grant;
 use crate::egress::Response;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::json::read_bounded;
 use crate::model::secret::Secret;
 use crate::model::text;
 
@@ -48,7 +49,7 @@ pub(super) enum Refusal {
 /// Reads an answer.
 pub(super) fn read(response: &Response) -> Result<Answer, Refusal> {
     let status = response.status;
-    let fields: Option<Value> = serde_json::from_slice(&response.body).ok();
+    let fields: Option<Value> = read_bounded(&response.body).ok();
     let field = |name: &str| fields.as_ref().and_then(|fields| fields.get(name));
     let text = |name: &str| field(name).and_then(Value::as_str);
     if let Some(error) = text("error") {
@@ -70,7 +71,7 @@ pub(super) fn read(response: &Response) -> Result<Answer, Refusal> {
         return senseless(why.trim_end().to_owned());
     }
     if !fields.as_ref().is_some_and(Value::is_object) {
-        return senseless("gave an answer that is no JSON object".to_owned());
+        return senseless("gave an answer that is not a JSON object".to_owned());
     }
     match text("token_type") {
         Some(kind) if kind.eq_ignore_ascii_case("bearer") => {}
@@ -89,7 +90,7 @@ pub(super) fn read(response: &Response) -> Result<Answer, Refusal> {
         return senseless("gave an `access_token` that no header can carry".to_owned());
     }
     let Some(lasts) = lifetime(field("expires_in")) else {
-        return senseless("gave an `expires_in` that is no number of seconds".to_owned());
+        return senseless("gave an `expires_in` that is not a number of seconds".to_owned());
     };
     let refresh_token = match field("refresh_token") {
         None | Some(Value::Null) => None,
@@ -249,9 +250,9 @@ mod tests {
     #[test]
     fn an_answer_that_makes_no_sense_is_refused_with_the_reason() {
         for (body, reason) in [
-            ("", "no JSON object"),
-            ("access_token=a&token_type=bearer", "no JSON object"),
-            ("[1]", "no JSON object"),
+            ("", "not a JSON object"),
+            ("access_token=a&token_type=bearer", "not a JSON object"),
+            ("[1]", "not a JSON object"),
             ("{}", "no `token_type`"),
             (r#"{"token_type":"mac","access_token":"a"}"#, "type `mac`"),
             (r#"{"token_type":"bearer"}"#, "no `access_token`"),
@@ -269,11 +270,11 @@ mod tests {
             ),
             (
                 r#"{"token_type":"bearer","access_token":"a","expires_in":"soon"}"#,
-                "no number of seconds",
+                "not a number of seconds",
             ),
             (
                 r#"{"token_type":"bearer","access_token":"a","expires_in":[]}"#,
-                "no number of seconds",
+                "not a number of seconds",
             ),
             (
                 r#"{"token_type":"bearer","access_token":"a","refresh_token":5}"#,

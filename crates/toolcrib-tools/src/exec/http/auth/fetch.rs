@@ -1,14 +1,14 @@
 //! One exchange with a token server, and what follows from it: the token is made known to the masker, and a new refresh token is
 //! kept.
 //!
-//! A refresh token that a server replaces is worth more than the call that was given it: without the new one somebody has to sign
+//! A refresh token that a server replaces is worth more than the call that was given it: without the new one someone has to sign
 //! in again. So it is written over the secret of the old one, with its binding, before anybody gets the access token. Where that
 //! cannot be (the file has more than `${NAME}`, or the home cannot be written), it is kept in memory, and the call says so.
 
 use std::time::Duration;
 
 use super::answer::{self, Answer};
-use super::grant::{Grant, Place};
+use super::grant::{Grant, StoredToken};
 use crate::egress::{Egress, EgressError, ExchangeLog, Response};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
@@ -23,7 +23,7 @@ pub(super) struct Fetched {
     pub(super) refresh_tokens: Vec<Secret>,
     /// The refresh token for next time, if it is only known here.
     pub(super) unkept: Option<Secret>,
-    /// What somebody should know.
+    /// What someone should know.
     pub(super) notice: Option<String>,
 }
 
@@ -37,9 +37,9 @@ pub(super) async fn fetch(
 ) -> Result<Fetched, ToolError> {
     let refresh_token = match &grant.refresh {
         None => None,
-        // Somebody else may have replaced it since the call looked.
+        // Someone else may have replaced it since the call looked.
         Some(refresh) => remembered
-            .or_else(|| refresh.place.as_ref().and_then(Place::reveal))
+            .or_else(|| refresh.place.as_ref().and_then(StoredToken::reveal))
             .or_else(|| Some(refresh.token.clone())),
     };
     let (used, response) = exchange(&grant, refresh_token, &egress, log).await?;
@@ -76,7 +76,7 @@ async fn exchange(
                     .refresh
                     .as_ref()
                     .and_then(|refresh| refresh.place.as_ref());
-                let newer = place.and_then(Place::reveal);
+                let newer = place.and_then(StoredToken::reveal);
                 if !(again && refused && newer.is_some() && newer != refresh_token) {
                     return Ok((refresh_token, response));
                 }
@@ -121,8 +121,8 @@ async fn keep(grant: &Grant, used: Option<Secret>, answer: Answer) -> Fetched {
     fetched
 }
 
-impl Place {
-    /// What is there now.
+impl StoredToken {
+    /// The present token.
     fn reveal(&self) -> Option<Secret> {
         self.store
             .reveal(&self.name, &self.asker, &self.target)

@@ -1,4 +1,4 @@
-//! What is asked of a token server: an `auth` of type `oauth2` with its templates filled in.
+//! The request to a token server: an `auth` of type `oauth2` with its templates filled in.
 
 use sha2::{Digest as _, Sha256};
 use url::Url;
@@ -28,7 +28,7 @@ pub(super) struct Grant {
     client_secret: Option<Secret>,
     scope: Option<String>,
     pub(super) refresh: Option<Refresh>,
-    /// The secrets that the file names, for whoever has to set one anew.
+    /// The secrets that the file names, for hints to set one again.
     pub(super) secrets: Vec<SecretName>,
     /// What masks; none in a registry without a home.
     pub(super) store: Option<SecretStore>,
@@ -40,12 +40,12 @@ pub(super) struct Refresh {
     /// As the file has it.
     pub(super) token: Secret,
     /// The secret that it is, if it is one and nothing else.
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<StoredToken>,
 }
 
 /// A secret that can be replaced.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct StoredToken {
     pub(super) store: SecretStore,
     pub(super) name: SecretName,
     pub(super) asker: Asker,
@@ -66,7 +66,7 @@ impl Grant {
         else {
             return Ok(None);
         };
-        // The client's credentials are told the token server, and nobody else.
+        // The client's credentials are sent to the token server, and nowhere else.
         let values = cx.values;
         let reveal = |template: &Template| {
             let secret = values.credential(template, token_target)?;
@@ -83,7 +83,7 @@ impl Grant {
                 token: reveal(template)?,
                 place: only_secret(template)
                     .zip(values.secrets)
-                    .map(|(name, store)| Place {
+                    .map(|(name, store)| StoredToken {
                         store: store.clone(),
                         name: name.clone(),
                         asker: values.asker.clone(),
@@ -106,7 +106,7 @@ impl Grant {
     }
 
     /// A key of everything that makes a token another one. Not the refresh token, which changes while the token is meant to be the
-    /// same; whoever keeps tokens looks at it besides.
+    /// same; the token store checks it separately.
     fn key(&self, digest: &str, asker: &Asker) -> GrantKey {
         let mut hash = Sha256::new();
         let kind = if self.refresh.is_some() { "r" } else { "c" };

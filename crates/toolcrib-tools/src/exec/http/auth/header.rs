@@ -37,7 +37,7 @@ pub(super) fn basic(username: &Secret, password: &Secret) -> Result<HeaderValue,
     )
 }
 
-/// A header that nobody sees and that does not leave its origin. What it cannot carry is refused without showing it.
+/// A header that no one sees and that does not leave its origin. What it cannot carry is refused without showing it.
 pub(super) fn sensitive(value: &Secret, what: &str) -> Result<HeaderValue, ToolError> {
     if let Some(bad) = value.expose().chars().find(|c| !matches!(c, ' '..='~')) {
         let why = format!("has {}, which a header cannot carry", in_words(bad));
@@ -59,7 +59,7 @@ fn in_words(bad: char) -> &'static str {
 }
 
 fn unusable(what: &str, why: &str) -> ToolError {
-    let message = format!("{what} {why}; set the secret anew with `toolcrib secret set`");
+    let message = format!("{what} {why}; set the secret again with `toolcrib secret set`");
     ToolError::new(ErrorCode::ToolUnavailable, message)
 }
 

@@ -9,10 +9,10 @@
 //! The seam with the rest of `exec::http`: [`apply`] is called once for every attempt, on a request that is complete but for its
 //! credentials (so that signatures are of what is sent, and timestamps of when); [`refused`] when a server answered 401.
 //!
-//! The invariant: a credential stands in a header that is marked sensitive, so that it does not follow a redirection to another
+//! The invariant: a credential is in a header that is marked sensitive, so that it does not follow a redirection to another
 //! origin. What could be used again is known to the masker before it is sent: tokens, passwords and keys, from secrets, from the
-//! tool's file or from a token server. What is good for one request and a moment (signatures, timestamps), and what only names
-//! somebody (user names, key ids, client ids) unless it is a secret, is not masked.
+//! tool's file or from a token server. Values that are valid for one request and a moment (signatures, timestamps) are not masked, nor are
+//! plain identifiers (user names, key ids, client ids) that are not secrets.
 
 mod answer;
 mod fetch;

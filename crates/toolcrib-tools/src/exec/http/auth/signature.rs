@@ -5,7 +5,7 @@
 //! nothing, if there is no body). Four lines with `\n` between them and none at the end. The key is the secret's UTF-8; the
 //! signature is lower-case hex.
 //!
-//! A repeated request is signed anew. One that is redirected is not: its signature is of the path that was asked for first.
+//! A repeated request is signed again. One that is redirected is not: its signature is of the path that was asked for first.
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::{Digest as _, Sha256};
@@ -27,7 +27,7 @@ pub(super) fn of(request: &Request, key: &Secret, timestamp: i64) -> Result<Secr
     Ok(Secret::new(hex(&mac.finalize().into_bytes())))
 }
 
-/// What is signed.
+/// The signed text.
 fn signed(request: &Request, timestamp: i64) -> String {
     let path_and_query = &request.url[Position::BeforePath..Position::AfterQuery];
     let body = hex(&Sha256::digest(&request.body));
@@ -35,7 +35,7 @@ fn signed(request: &Request, timestamp: i64) -> String {
 }
 
 fn no_key(why: &str) -> ToolError {
-    let message = format!("`auth.key` {why}; set the secret anew with `toolcrib secret set`");
+    let message = format!("`auth.key` {why}; set the secret again with `toolcrib secret set`");
     ToolError::new(ErrorCode::ToolUnavailable, message)
 }
 

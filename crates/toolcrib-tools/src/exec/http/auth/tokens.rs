@@ -1,7 +1,7 @@
 //! Tokens that are still good, in memory only, and one fetch for all who wait for the same token.
 //!
-//! A fetch is a task of its own: a call that is cancelled while it waits takes nothing away from the others, and a refresh token
-//! that is on its way is not lost with it. When it fails, everybody who waits hears why, and nobody tries again by themselves.
+//! A fetch is a separate task: a call that is cancelled while it waits takes nothing away from the others, and a refresh token
+//! that is on its way is not lost with it. When it fails, everybody who waits hears why, and no one tries again by themselves.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -30,10 +30,10 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokens(Arc<Mutex<HashMap<GrantKey, Slot>>>);
 
-/// What is known of one grant.
+/// The state of one grant.
 #[derive(Debug, Default)]
 struct Slot {
-    kept: Option<Kept>,
+    kept: Option<CachedToken>,
     /// Under way now.
     flight: Option<Flight>,
     /// The refresh token of the file with which it was begun.
@@ -44,7 +44,7 @@ struct Slot {
 
 /// A token that was given.
 #[derive(Debug)]
-struct Kept {
+struct CachedToken {
     token: Secret,
     until: Instant,
     refresh_tokens: Vec<Secret>,
@@ -155,7 +155,7 @@ impl Tokens {
         if !is_latest {
             return;
         }
-        slot.kept = Some(Kept {
+        slot.kept = Some(CachedToken {
             token: fetched.token.clone(),
             until: Instant::now() + fetched.lasts,
             refresh_tokens: fetched.refresh_tokens.clone(),
@@ -169,12 +169,12 @@ impl Tokens {
         let Some(slot) = slots.get_mut(&grant.key) else {
             return true;
         };
-        let is_sent = |kept: &mut Kept| {
+        let is_sent = |kept: &mut CachedToken| {
             sent.as_bytes().strip_prefix(b"Bearer ") == Some(kept.token.expose().as_bytes())
         };
         match slot.kept.take_if(is_sent) {
             Some(refused) => refused.asked_by != *call,
-            // Somebody else was faster.
+            // Someone else was faster.
             None => true,
         }
     }
@@ -184,8 +184,8 @@ impl Tokens {
     }
 }
 
-impl Kept {
-    /// Whether it is of the refresh token that the file has now; somebody may have set another one, for another account.
+impl CachedToken {
+    /// Whether it is of the refresh token that the file has now; someone may have set another one, for another account.
     fn fits(&self, grant: &Grant) -> bool {
         match &grant.refresh {
             None => true,
@@ -218,7 +218,7 @@ impl Slot {
     }
 
     fn is_worth_keeping(&self) -> bool {
-        let good = |kept: &Kept| Instant::now() < kept.until;
+        let good = |kept: &CachedToken| Instant::now() < kept.until;
         self.flight.is_some() || !self.remembered.is_empty() || self.kept.as_ref().is_some_and(good)
     }
 }
@@ -379,7 +379,7 @@ mod tests {
             receiver
         };
         assert_eq!(used(first()).await.unwrap(), Some(Secret::new("r2")));
-        // Once that one has landed: somebody set another.
+        // Once that one has landed: someone set another.
         while tokens.slots().values().any(|slot| slot.flight.is_some()) {
             tokio::task::yield_now().await;
         }
@@ -395,7 +395,7 @@ mod tests {
             .kept_or_flight(Grant::bare(Some("r1")), &CallId::generate(), slow)
             .unwrap_err();
         assert!(leads);
-        // Somebody sets another refresh token meanwhile; its token is there first.
+        // Someone sets another refresh token meanwhile; its token is there first.
         let other = || Grant::bare(Some("other"));
         let answer = fetched("b", 60, &["other"], None);
         assert_eq!(next(&tokens, other(), answer).await.unwrap(), "b");

@@ -218,7 +218,7 @@ async fn an_answer_of_too_many_values_is_refused_before_it_is_read() {
         "{}",
         error(&outcome)
     );
-    // Commas in texts are no values.
+    // Commas in texts are not values.
     let text = Reply::ok(format!("[\"\\\"{}\"]", ",".repeat(1_100_000)));
     let outcome = read(text, json!({"extractExpr": "$.*"})).await;
     assert!(value(&outcome).is_string());

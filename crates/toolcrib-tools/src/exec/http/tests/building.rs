@@ -81,6 +81,7 @@ fn definition(path: &str, query: Option<&str>) -> HttpDefinition {
         is_enabled: true,
         arg_schema: Arc::new(Schema::object().build().unwrap()),
         output_schema: None,
+        requires_approval: Default::default(),
         tags: Vec::new(),
         keywords: Vec::new(),
         requests: vec![request],
@@ -88,6 +89,7 @@ fn definition(path: &str, query: Option<&str>) -> HttpDefinition {
         max_sent: None,
         max_received: None,
         digest: String::new(),
+        meaning: String::new(),
         arguments_at: Vec::new(),
     }
 }
@@ -112,7 +114,7 @@ fn refused(definition: &HttpDefinition, args: Value) -> String {
     faults.iter().map(words).collect::<Vec<_>>().join("; ")
 }
 
-/// Values that mean something to somebody on the way.
+/// Values that mean something to someone on the way.
 fn hostile() -> impl Strategy<Value = String> {
     let fragment = prop_oneof![
         Just("&key=evil".to_owned()),
@@ -263,8 +265,8 @@ fn a_placeholder_without_a_value_is_named_wherever_it_stands() {
     let refusal = refused(&everywhere, json!({"b": "here"}));
     let named: Vec<&str> = refusal.split("; ").map(|fault| &fault[..2]).collect();
     assert_eq!(named, ["/a", "/c", "/d"], "{refusal}");
-    assert!(refusal.contains("`${a}` stands in the path of the URL and has no value"));
-    // `null` is no text either, but it is JSON.
+    assert!(refusal.contains("`${a}` is used in the path of the URL and has no value"));
+    // `null` is not text either, but it is JSON.
     assert!(
         refused(&everywhere, json!({"a": null, "b": "", "c": "", "d": ""}))
             .contains("/a is needed")

@@ -47,7 +47,7 @@ impl Scene {
                 allowed_hosts: AllowedHosts::parse(hosts.iter().copied()).unwrap(),
                 ..EgressOptions::default()
             },
-            // Nobody waits in a test.
+            // No one waits in a test.
             jitter: || 0.0,
         }
     }
@@ -68,7 +68,7 @@ impl Scene {
         scene
     }
 
-    /// Somebody says yes to everything asked.
+    /// Someone says yes to everything asked.
     fn approved(mut self) -> Self {
         let yes = || ApprovalResponse::approve("test");
         self.crib = self.crib.answers([yes(), yes(), yes(), yes()]);
@@ -89,7 +89,7 @@ impl Scene {
 
     /// A tool named `t`: S4's fields, `impl` from `request`, every placeholder in small letters an argument of any type.
     fn request(self, request: Value) -> Self {
-        self.tool(json!({"impl": request, "tags": ["read"]}))
+        self.tool(json!({"impl": request, "tags": ["write"]}))
     }
 
     /// A tool named `t`.

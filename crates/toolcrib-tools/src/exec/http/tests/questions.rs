@@ -1,4 +1,4 @@
-//! What is said about a call before anything is sent.
+//! The judgement of a call before anything is sent.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ async fn a_host_that_is_not_listed_is_refused_with_the_line_to_add() {
     assert_eq!(code(&outcome), ErrorCode::HostNotAllowed);
     let message = error(&outcome).message();
     assert!(
-        message.contains("allowedHosts = [\"api.example.test\", \"api.weatherapi.com\"]"),
+        message.contains("`toolcrib config set --add allowedHosts api.weatherapi.com`"),
         "{message}"
     );
     assert!(
@@ -80,7 +80,7 @@ async fn an_address_that_nothing_reaches_is_refused_before_anybody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_tool_without_a_tag_asks_every_time_and_shows_the_request() {
+async fn a_tool_whose_method_writes_asks_and_shows_the_request() {
     let server = ScriptedServer::start(|_| Reply::ok("1"));
     let mut scene = Scene::listing(&["api.weatherapi.com"]);
     let names = NameTable::new().name("api.weatherapi.com", &["93.184.216.34"]);
@@ -90,24 +90,24 @@ async fn a_tool_without_a_tag_asks_every_time_and_shows_the_request() {
     scene.crib = scene.crib.answers([ApprovalResponse::deny("test", "no")]);
     let scene = scene
         .secret("WEATHER_API_KEY", "SENTINEL-7f3a")
-        .tool(json!({"impl": weather()}));
+        .tool(json!({"impl": posted()}));
     let outcome = scene.call(json!({"city": "Paris & more"})).await;
     assert_eq!(code(&outcome), ErrorCode::ApprovalDenied);
     let asked = scene.crib.asked();
     assert_eq!(
         asked[0].effect,
-        "GET https://api.weatherapi.com/v1/current.json?q=Paris%20%26%20more&key=[secret WEATHER_API_KEY]"
+        "POST https://api.weatherapi.com/v1/current.json?q=Paris%20%26%20more&key=[secret WEATHER_API_KEY]"
     );
     assert!(asked[0].reason.contains("no tag"), "{}", asked[0].reason);
     assert!(!asked[0].reason.contains("there is no secret"));
-    assert!(asked[0].offers.is_empty());
+    assert!(!asked[0].offers.is_empty(), "a grant may cover it");
     // Not even the name was looked up.
     assert!(names.asked().is_empty());
 }
 
 #[tokio::test]
 async fn whoever_is_asked_learns_that_a_secret_is_missing() {
-    let scene = Scene::listing(&["api.weatherapi.com"]).tool(json!({"impl": weather()}));
+    let scene = Scene::listing(&["api.weatherapi.com"]).tool(json!({"impl": posted()}));
     let plan = scene
         .registry()
         .plan(call(json!({"city": "Paris"})))
@@ -138,7 +138,7 @@ fn requests_that_may_take_long_make_calls_that_may() {
 
 #[tokio::test]
 async fn tags_that_say_what_a_tool_does_let_it_run() {
-    for tag in ["read", "write", "run"] {
+    for tag in ["write", "run"] {
         let server = ScriptedServer::start(|_| Reply::ok("1"));
         let scene = Scene::with(&server).tool(json!({
             "tags": [tag], "impl": {"method": "POST", "urlTemplate": server.url("/")},
@@ -237,4 +237,64 @@ fn the_spec_says_what_the_file_says() {
     assert_eq!(spec.content_digest.as_deref().map(str::len), Some(64));
     assert!(spec.output_schema.is_some());
     assert!(spec.asks.is_none());
+}
+
+/// The weather, by a method that writes.
+fn posted() -> Value {
+    let mut weather = weather();
+    weather["method"] = "POST".into();
+    weather
+}
+
+#[tokio::test]
+async fn the_methods_say_what_a_tool_without_tags_does() {
+    let server = ScriptedServer::start(|_| Reply::ok("1"));
+    for (method, tags, effects, asks) in [
+        ("GET", json!([]), vec!["read"], false),
+        ("HEAD", json!(["weather"]), vec!["read"], false),
+        ("OPTIONS", json!([]), vec!["read"], false),
+        ("POST", json!([]), vec!["write"], true),
+        ("DELETE", json!([]), vec!["write"], true),
+        ("PUT", json!(["read"]), vec!["write"], true),
+        ("POST", json!(["write"]), vec!["write"], false),
+        ("POST", json!(["read", "run"]), vec!["read", "run"], false),
+    ] {
+        let url = format!("http://127.0.0.1:{}/", server.port());
+        let request = json!({"method": method, "urlTemplate": url, "responseEncoding": "text"});
+        let scene = Scene::with(&server).tool(json!({"impl": request, "tags": tags}));
+        let spec = Arc::clone(scene.registry().find("t").unwrap().spec());
+        assert_eq!(spec.effects.tags(), effects, "{method} {tags}");
+        let plan = scene.registry().plan(call(json!({}))).unwrap();
+        assert_eq!(
+            plan.verdict == Verdict::Ask,
+            asks,
+            "{method} {tags}: {plan:?}"
+        );
+        assert_eq!(spec.asks.is_some(), asks, "{method} {tags}");
+    }
+}
+
+#[tokio::test]
+async fn requires_approval_decides_about_a_method_and_about_arguments() {
+    let server = ScriptedServer::start(|_| Reply::ok("1"));
+    let verdict = |method: &str, requires: Value, args: Value| {
+        let url = format!("http://127.0.0.1:{}/${{amount}}", server.port());
+        let schema =
+            json!({"type": "object", "properties": {"amount": {"type": "number", "default": 7}}});
+        let scene = Scene::with(&server).tool(json!({
+            "impl": {"method": method, "urlTemplate": url}, "argSchema": schema, "requiresApproval": requires,
+        }));
+        scene.registry().plan(call(args)).unwrap().verdict
+    };
+    let none = || json!({});
+    assert_eq!(verdict("POST", json!(false), none()), Verdict::Allow);
+    assert_eq!(verdict("GET", json!(true), none()), Verdict::Ask);
+    let by = |amount: u32| verdict("POST", json!("{amount} > 100"), json!({"amount": amount}));
+    assert_eq!(by(100), Verdict::Allow);
+    assert_eq!(by(101), Verdict::Ask);
+    // With the default in place.
+    assert_eq!(verdict("GET", json!("{amount} == 7"), none()), Verdict::Ask);
+    // What cannot be evaluated asks.
+    assert_eq!(verdict("GET", json!("{amount}.a.b"), none()), Verdict::Ask);
+    assert_eq!(verdict("GET", json!("{amount}"), none()), Verdict::Ask);
 }

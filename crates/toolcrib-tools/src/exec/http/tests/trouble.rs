@@ -213,7 +213,7 @@ async fn a_url_may_be_as_long_as_is_said_and_a_longer_one_is_a_fault_of_the_argu
     assert!(outcome.is_ok(), "{outcome:#?}");
     let scene = Scene::with(&server).tool(json!({"impl": {"urlTemplate": url}}));
     let outcome = scene.call(json!({"q": "x".repeat(room + 1)})).await;
-    // Not a question that nobody can answer: it is refused before anybody is asked.
+    // Not a question that no one can answer: it is refused before anybody is asked.
     assert_eq!(code(&outcome), ErrorCode::InvalidArguments);
     assert_eq!(server.received().len(), 1);
 }
@@ -255,7 +255,7 @@ async fn answers_together_may_not_be_more_than_the_file_says() {
     let server = ScriptedServer::start(|_| Reply::ok("x".repeat(600)));
     let scene = |requests: Value| {
         Scene::with(&server).tool(json!({
-            "tags": ["read"], "impl": requests, "limits": {"maxReceivedBytes": 1000},
+            "tags": ["write"], "impl": requests, "limits": {"maxReceivedBytes": 1000},
         }))
     };
     let one = json!({"urlTemplate": server.url("/"), "responseEncoding": "text"});
@@ -282,7 +282,7 @@ async fn what_came_of_a_broken_attempt_counts() {
     );
     let server = ScriptedServer::script([Reply::raw(broken), Reply::ok("y".repeat(600))]);
     let scene = Scene::with(&server).tool(json!({
-        "tags": ["read"], "limits": {"maxReceivedBytes": 1000},
+        "tags": ["write"], "limits": {"maxReceivedBytes": 1000},
         "impl": {"urlTemplate": server.url("/"), "responseEncoding": "text"},
     }));
     let outcome = scene.call(json!({})).await;
@@ -311,7 +311,7 @@ async fn a_url_that_is_too_long_is_refused() {
 async fn a_tool_may_be_called_so_often_a_minute() {
     let server = ScriptedServer::start(|_| Reply::ok("1"));
     let scene = Scene::with(&server).tool(json!({
-        "tags": ["read"], "impl": get(&server), "limits": {"maxCallsPerMinute": 2},
+        "tags": ["write"], "impl": get(&server), "limits": {"maxCallsPerMinute": 2},
     }));
     assert!(scene.call(json!({})).await.is_ok());
     assert!(scene.call(json!({})).await.is_ok());
@@ -356,7 +356,7 @@ async fn what_broken_answers_took_counts_against_the_limit_and_ends_the_retries(
     let server = ScriptedServer::start(move |_| broken());
     let request = json!({"urlTemplate": server.url("/"), "retry": {"max": 10}});
     let scene = Scene::with(&server)
-        .tool(json!({"impl": request, "tags": ["read"], "limits": {"maxReceivedBytes": 1000}}));
+        .tool(json!({"impl": request, "tags": ["write"], "limits": {"maxReceivedBytes": 1000}}));
     let outcome = scene.call(json!({})).await;
     // The second answer announces more than is left.
     assert_eq!(server.received().len(), 2, "{outcome:#?}");
@@ -374,7 +374,7 @@ async fn a_body_that_redirections_send_again_counts_each_time() {
     for (limit, asked) in [(1500, 1), (2500, 2), (4000, 3)] {
         let before = server.received().len();
         let scene = Scene::with(&server)
-            .tool(json!({"impl": request, "tags": ["read"], "limits": {"maxSentBytes": limit}}));
+            .tool(json!({"impl": request, "tags": ["write"], "limits": {"maxSentBytes": limit}}));
         let outcome = scene.call(json!({})).await;
         assert_eq!(server.received().len() - before, asked, "{outcome:#?}");
         assert_eq!(outcome.is_ok(), asked == 3);

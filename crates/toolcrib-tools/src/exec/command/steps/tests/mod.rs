@@ -120,6 +120,8 @@ impl Stage {
             sandbox: None,
             truncated: false,
             held: Vec::new(),
+            warnings: Vec::new(),
+            called: None,
         }
     }
 
@@ -259,7 +261,7 @@ impl Bench {
     }
 }
 
-/// A step that uses the tool of its own name, and waits for these.
+/// A step that uses the tool of the same name, and waits for these.
 fn step(name: &str, wait_for: &[usize]) -> Step {
     Step {
         name: name.to_owned(),

@@ -15,7 +15,7 @@ async fn bearer_and_basic_are_sent_and_never_shown() {
             json!({"type": "basic", "username": "user", "password": "${TOKEN}"}),
             "Basic dXNlcjp0MGtlbi1TRU5USU5FTA==",
         ),
-        // What stands in a file as it is may be a secret all the same.
+        // A literal in a file may still be a secret.
         (
             json!({"type": "bearer", "token": "t0ken-SENTINEL"}),
             "Bearer t0ken-SENTINEL",

@@ -65,7 +65,7 @@ impl Scene {
         })
         .unwrap();
         let file = json!({
-            "slug": "t", "type": "http", "description": "Asks a server", "tags": ["read"],
+            "slug": "t", "type": "http", "description": "Asks a server", "tags": ["write"],
             "argSchema": {"type": "object", "properties": {"q": {"type": "string"}}},
             "impl": request,
         });
@@ -74,7 +74,7 @@ impl Scene {
             .definition
             .unwrap_or_else(|| panic!("{:#?}", reading.problems));
         let mut settings = HttpSettings::new(egress, Some(self.store.clone()));
-        // Nobody waits in a test.
+        // No one waits in a test.
         settings.jitter = || 0.0;
         let bundle = Slug::parse("local").unwrap();
         let made = tool(Arc::new(definition), bundle, Arc::new(settings)).unwrap();
@@ -129,7 +129,7 @@ impl Issuer {
         })
     }
 
-    /// Answers requests for tokens by this, which is told the how manieth each is.
+    /// Answers requests for tokens by this function, which receives the number of the request.
     fn answering(answer: impl Fn(&Received, usize) -> Reply + Send + Sync + 'static) -> Self {
         let count = Mutex::new(0);
         let good = Arc::new(Mutex::new(Vec::new()));

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 
 use super::*;
 
-/// A token server that answers when it is told to.
+/// A token server that answers when the test says so.
 fn held_back(reply: Reply) -> (Issuer, mpsc::Sender<()>) {
     let (release, released) = mpsc::channel();
     let released = Mutex::new(released);

@@ -21,7 +21,7 @@ impl Held {
         Held(file.unwrap())
     }
 
-    /// What was written so far; and whether somebody still can write.
+    /// What was written so far; and whether someone still can write.
     fn look(&mut self) -> (String, bool) {
         let mut text = Vec::new();
         let result = self.0.read_to_end(&mut text);

@@ -1,0 +1,207 @@
+//! What a file says about reading and about approval holds.
+
+use serde_json::{Value, json};
+
+use super::{Scene, error, value};
+use crate::model::effects::{Approval, Effects, Verdict};
+use crate::sandbox::{Layer, Sandbox};
+use crate::tool::Tool as _;
+
+/// A tool that writes into the workspace and into its temporary directory.
+fn writing(tags: &str, level: &str) -> String {
+    format!(
+        "{{name: a, description: d, tags: {tags}, security: {{isolation: {level}}}, \
+         bash: 'cat in.txt; echo temporary > {{TEMP_DIR}}/x; cat {{TEMP_DIR}}/x; echo hi > out.txt'}}"
+    )
+}
+
+#[tokio::test]
+async fn a_tool_that_only_reads_cannot_write_the_workspace() {
+    for level in ["process", "container"] {
+        let scene = Scene::new()
+            .file("in.txt", "in\n")
+            .tool(&writing("[read]", level));
+        let outcome = scene.call("a", json!({})).await;
+        let error = error(&outcome);
+        assert!(
+            error.message().contains("it is tagged only `read`"),
+            "{error}"
+        );
+        assert_eq!(error.details().unwrap()["stdout"], "in\ntemporary\n");
+        assert!(!scene.path().join("out.txt").exists(), "{level}");
+        let scene = Scene::new()
+            .file("in.txt", "in\n")
+            .tool(&writing("[read, write]", level));
+        value(&scene.call("a", json!({})).await);
+        assert!(scene.path().join("out.txt").exists(), "{level}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_only_reads_is_held_by_landlock_where_there_are_no_mounts() {
+    let support = Sandbox::new().unwrap().support().clone();
+    let mut scene = Scene::new().file("in.txt", "in\n");
+    let without = support.without(Layer::MountNamespace);
+    scene.options.sandbox = Some(Sandbox::with_support(without).unwrap());
+    let scene = scene.tool(&writing("[read]", "process"));
+    error(&scene.call("a", json!({})).await);
+    assert!(!scene.path().join("out.txt").exists());
+}
+
+#[tokio::test]
+async fn a_tool_that_only_reads_asks_without_a_wall_and_is_not_published_as_one_that_reads() {
+    let scene = Scene::new()
+        .file("in.txt", "in\n")
+        .approved()
+        .tool(&writing("[read]", "none"));
+    let spec = std::sync::Arc::clone(scene.registry().find("a").unwrap().spec());
+    assert_eq!(spec.effects, Effects::READ.and(Effects::RUN));
+    value(&scene.call("a", json!({})).await);
+    assert_eq!(scene.crib.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn every_program_of_a_tool_that_only_reads_is_read_only() {
+    let scene = Scene::new().tool(
+        "
+name: a
+description: d
+tags: [read]
+steps:
+  - {name: one, bash: 'echo 1 > one', continue-on-error: true}
+  - {name: two, bash: 'false', error-handling: {fallback: 'echo 2 > two'}, continue-on-error: true}
+resources: {cleanup: [{final-command: 'echo 3 > three'}]}
+",
+    );
+    scene.call("a", json!({})).await;
+    for name in ["one", "two", "three"] {
+        assert!(!scene.path().join(name).exists(), "{name}");
+    }
+}
+
+/// What a tool with these lines says about a call with these arguments.
+fn asked(lines: &str, args: Value) -> Approval {
+    let scene = Scene::new();
+    let yaml = format!("name: a\ndescription: d\nbash: echo hi\n{lines}");
+    let tool = scene
+        .make(&yaml)
+        .unwrap_or_else(|why| panic!("{yaml}: {why}"));
+    let args = args.as_object().unwrap().clone();
+    let args = tool.refine(args, false).unwrap();
+    let workspace = scene.registry().workspace().map(AsRef::as_ref);
+    tool.look(&args, workspace).into_approval(&args, workspace)
+}
+
+const AMOUNT: &str =
+    "parameters: {AMOUNT: {type: number, description: How much, transform: value * 2}}\n";
+
+#[test]
+fn requires_approval_asks_always_or_by_the_arguments() {
+    let always = asked("tags: [read]\nrequires-approval: true\n", json!({}));
+    assert_eq!(always.verdict, Verdict::Ask);
+    assert!(!always.every_time, "a grant may cover it");
+    let lines = format!(
+        "{AMOUNT}tags: [run]\nrequires-approval: '{{AMOUNT}} > 100'\nenvironment: {{variables: {{A: '{{AMOUNT}}'}}}}\n"
+    );
+    // After the transformation, which doubles it.
+    assert_eq!(asked(&lines, json!({"AMOUNT": 50})).verdict, Verdict::Allow);
+    let over = asked(&lines, json!({"AMOUNT": 51}));
+    assert_eq!(over.verdict, Verdict::Ask);
+    assert_eq!(
+        over.reason.unwrap(),
+        "the tool requires approval if `{AMOUNT} > 100`"
+    );
+}
+
+#[test]
+fn an_expression_without_a_boolean_value_asks() {
+    for (expression, why) in [
+        ("{AMOUNT}.a.b > 1", "cannot read property"),
+        ("{AMOUNT} + 1", "its value is a number"),
+        (
+            "(() => { while (true) {} })() || {AMOUNT} > 1",
+            "ran for more than",
+        ),
+    ] {
+        let lines = format!(
+            "{AMOUNT}tags: [run]\nrequires-approval: '{expression}'\nenvironment: {{variables: {{A: '{{AMOUNT}}'}}}}\n"
+        );
+        let asked = asked(&lines, json!({"AMOUNT": 1}));
+        assert_eq!(asked.verdict, Verdict::Ask, "{expression}");
+        let reason = asked.reason.unwrap();
+        assert!(reason.contains(why), "{expression}: {reason}");
+    }
+}
+
+#[test]
+fn requires_approval_false_lifts_the_ask_for_missing_tags_and_nothing_else() {
+    assert_eq!(
+        asked("requires-approval: false\n", json!({})).verdict,
+        Verdict::Allow
+    );
+    assert_eq!(
+        asked("requires-approval: 1 > 2\n", json!({})).verdict,
+        Verdict::Allow
+    );
+    for (lines, reason) in [
+        ("security: {isolation: none}\n", "nothing holds"),
+        (
+            "security: {execution-privilege: elevated}\n",
+            "root's rights",
+        ),
+        (
+            "environment: {variables: {A: '{X}'}}\nparameters: {X: {description: x, security: {escape-shell: false}}}\n",
+            "is read as part of the command",
+        ),
+        (
+            "security: {required-permissions: ['filesystem:read:/etc/ssl']}\n",
+            "beyond the workspace",
+        ),
+    ] {
+        let asked = asked(
+            &format!("{lines}requires-approval: false\n"),
+            json!({"X": "x"}),
+        );
+        assert_eq!(asked.verdict, Verdict::Ask, "{lines}");
+        assert!(asked.every_time, "{lines}");
+        let said = asked.reason.unwrap();
+        assert!(said.contains(reason) && !said.contains("no tag"), "{said}");
+    }
+}
+
+#[test]
+fn permissions_are_shown_with_their_placeholders_or_values() {
+    let scene = Scene::new();
+    let tool = scene
+        .make(
+            "
+name: a
+description: d
+tags: [write]
+bash: touch {DIRECTORY}
+parameters: {DIRECTORY: {type: string, description: d}}
+security: {required-permissions: ['filesystem:write:{DIRECTORY}']}
+",
+        )
+        .unwrap();
+    let workspace = scene.registry().workspace().map(AsRef::as_ref);
+    let shown = |args: Value| -> String {
+        let plan = tool
+            .sandbox_plan(args.as_object().unwrap(), workspace)
+            .unwrap();
+        let lines = plan.lines.into_iter().filter(|line| line.about == "files");
+        lines.map(|line| line.promise + "\n").collect()
+    };
+    let open = shown(json!({}));
+    assert!(open.contains("may write `{DIRECTORY}`"), "{open}");
+    let inside = shown(json!({"DIRECTORY": "sub"}));
+    assert!(
+        inside.contains("may write `sub`, which needs no approval"),
+        "{inside}"
+    );
+    let outside = shown(json!({"DIRECTORY": "/srv"}));
+    assert!(
+        outside.contains("may write `/srv`; a person is asked every time"),
+        "{outside}"
+    );
+}
