@@ -281,8 +281,11 @@ impl Place {
             .output()
             .unwrap();
         let text = String::from_utf8(ran.stdout).unwrap();
+        let (home, above) = (self.dir.path().join("home"), self.dir.path());
         let text = text
             .replace(self.directory.to_str().unwrap(), "/home/ada/project")
+            .replace(home.to_str().unwrap(), "/home/ada/.local/share/toolcrib")
+            .replace(above.to_str().unwrap(), "/home/ada")
             .replace(&self.server.host(), ADDRESS);
         match &self.serving {
             Some(serving) => text.replace(&serving.address, SERVED),
