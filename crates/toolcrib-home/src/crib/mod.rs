@@ -562,28 +562,45 @@ impl Crib {
     /// Switches tools on or off, for good and for every process of this home. What the setting `disabledTools` names stays off.
     ///
     /// A tool of the store has its switch in its own file: `bundle/slug@version` means that version, other references the one they
-    /// find.
+    /// find. Nothing is switched if a reference finds no tool; a tool that cannot be switched does not keep the others from it.
     pub fn set_enabled(&self, tools: &[&str], enabled: bool) -> Result<(), ToolError> {
-        let entries: Vec<Arc<Entry>> = tools
+        for tool in tools {
+            self.registry.find(tool)?;
+        }
+        self.switch_each(tools, enabled).into_iter().collect()
+    }
+
+    /// Like [`set_enabled`](Self::set_enabled), but with a result for each tool, and an unknown one keeps no other from being switched.
+    pub fn switch_each(&self, tools: &[&str], enabled: bool) -> Vec<Result<(), ToolError>> {
+        let found = tools.iter().map(|tool| self.registry.find(tool));
+        let found: Vec<Result<Arc<Entry>, ToolError>> = found.collect();
+        let is_stored = |entry: &Arc<Entry>| entry.source() == Source::Store;
+        let others: Vec<&ToolSpec> = found
             .iter()
-            .map(|tool| self.registry.find(tool))
-            .collect::<Result<_, _>>()?;
-        let (stored, others): (Vec<_>, Vec<_>) = entries
+            .flatten()
+            .filter(|entry| !is_stored(entry))
+            .map(|entry| entry.spec().as_ref())
+            .collect();
+        let switched_others = match others.is_empty() {
+            true => Ok(()),
+            false => self.sources.set_enabled(&others, enabled),
+        };
+        let switched = found
             .iter()
-            .partition(|entry| entry.source() == Source::Store);
-        let switched = stored
-            .into_iter()
-            .filter_map(|entry| bundles::key_of(entry))
-            .try_for_each(|key| self.store.set_tool_enabled(&key, enabled).map(drop));
-        // Also what was switched before something failed.
+            .map(|entry| match entry {
+                Err(error) => Err(error.clone()),
+                Ok(entry) if is_stored(entry) => match bundles::key_of(entry) {
+                    Some(key) => Ok(self.store.set_tool_enabled(&key, enabled).map(drop)?),
+                    None => Ok(()),
+                },
+                Ok(_) => switched_others.clone(),
+            })
+            .collect();
         self.catch_up();
-        switched?;
         if !others.is_empty() {
-            let specs: Vec<&ToolSpec> = others.iter().map(|entry| entry.spec().as_ref()).collect();
-            self.sources.set_enabled(&specs, enabled)?;
             self.sources.reload(&self.registry);
         }
-        Ok(())
+        switched
     }
 
     /// The way out for everything that leaves for other machines.

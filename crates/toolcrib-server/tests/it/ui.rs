@@ -132,6 +132,26 @@ async fn many_tools_are_switched_at_once_and_the_unknown_are_named() {
 }
 
 #[tokio::test]
+async fn a_tool_in_a_bundle_that_is_off_keeps_no_other_from_being_switched() {
+    let scene = Scene::new();
+    let operator = scene.as_operator();
+    let bundle = crate::bundles::made(&scene, "kit").await;
+    let path = format!("{bundle}/tools/weather/version/v1");
+    assert_eq!(operator.put(&path, crate::tools::weather()).await.0, 201);
+    let off = serde_json::json!({"isEnabled": false});
+    assert_eq!(operator.patch(&bundle, off).await.0, 200);
+    let body = serde_json::json!({"tools": ["kit/weather", "read_file"], "isEnabled": false});
+    let (status, done) = operator.post("/api/tools/switch", body).await;
+    assert_eq!(
+        (status.as_u16(), &done["changed"]),
+        (200, &serde_json::json!(["read_file"])),
+        "{done}"
+    );
+    assert_eq!(done["refused"][0]["tool"], "kit/weather");
+    assert_eq!(done["refused"][0]["code"], "CONFLICT");
+}
+
+#[tokio::test]
 async fn a_plan_says_what_a_call_would_do_and_does_nothing() {
     let scene = Scene::new();
     let operator = scene.as_operator();

@@ -71,23 +71,17 @@ fn switch(crib: &Crib, asked: &ApiRequest) -> Answer {
         changed: Vec::new(),
         refused: Vec::new(),
     };
-    let known: Vec<&str> = tools
-        .iter()
-        .filter_map(|tool| match crib.registry().find(tool) {
-            Ok(_) => Some(tool.as_str()),
-            Err(error) => {
-                switched.refused.push(RefusedSwitch {
-                    tool: tool.clone(),
-                    code: error.code().as_str(),
-                    message: error.message().to_owned(),
-                });
-                None
-            }
-        })
-        .collect();
-    if !known.is_empty() {
-        crib.set_enabled(&known, is_enabled)?;
+    let names: Vec<&str> = tools.iter().map(String::as_str).collect();
+    let results = crib.switch_each(&names, is_enabled);
+    for (tool, result) in tools.into_iter().zip(results) {
+        match result {
+            Ok(()) => switched.changed.push(tool),
+            Err(error) => switched.refused.push(RefusedSwitch {
+                code: error.code().as_str(),
+                message: error.message().to_owned(),
+                tool,
+            }),
+        }
     }
-    switched.changed = known.into_iter().map(str::to_owned).collect();
     Ok(shown(crib, StatusCode::OK, &switched))
 }
