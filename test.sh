@@ -72,13 +72,19 @@ fuzz() {
     done
 }
 
+# The binary and the examples with the features of the tests: with others, every crate would be compiled again.
+built() {
+    cargo build --quiet --locked --workspace --all-features --bins --examples
+}
+
 examples() {
-    local example
+    local example place=${CARGO_TARGET_DIR:-target}/debug/examples
+    built
     for example in embed custom_tool providers; do
-        cargo run --quiet -p toolcrib --features testing --example "$example" >/dev/null
+        "$place/$example" >/dev/null
         echo "example $example ran"
     done
-    cargo run --quiet -p toolcrib-sandbox --example walled -- process true 2>/dev/null
+    "$place/walled" process true 2>/dev/null
     echo "example walled ran"
     callers
 }
@@ -90,7 +96,7 @@ callers() {
         skip "examples of callers" "they need curl, to answer what they ask"
         return 0
     fi
-    cargo build --quiet --locked -p toolcrib-cli
+    built
     toolcrib=${CARGO_TARGET_DIR:-target}/debug/toolcrib
     if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
         $try "$toolcrib" Python python3 examples/rest/python/caller.py
@@ -165,12 +171,12 @@ formatters() {
 # A real server in a home that is thrown away, asked everything that its own description allows and much that it does not.
 schemathesis() {
     local venv=$1 place server url token=schemathesis-throw-away-token status=0
-    cargo build --quiet --locked -p toolcrib-cli
+    built
     place=$(mktemp -d)
     mkdir "$place/home" "$place/work"
     # No one answers here: what asks gives up soon.
     printf '[approvals]\nexpiresMs = 300\n' >"$place/home/config.toml"
-    HOME=$place TOOLCRIB_TOKEN=$token target/debug/toolcrib --home "$place/home" --workspace "$place/work" \
+    HOME=$place TOOLCRIB_TOKEN=$token "${CARGO_TARGET_DIR:-target}/debug/toolcrib" --home "$place/home" --workspace "$place/work" \
         serve --addr 127.0.0.1:0 2>"$place/log" &
     server=$!
     for _ in $(seq 300); do
@@ -202,7 +208,7 @@ schemathesis() {
 
 # The web admin: types, unit tests, the build, its weight, and the page in a browser with a real server.
 web() {
-    cargo build --quiet --locked -p toolcrib-cli
+    built
     (
         cd web
         npm run --silent types -- --check
@@ -291,7 +297,7 @@ if wanted conformance; then
     fi
 fi
 if wanted clients; then
-    cargo build --quiet --locked -p toolcrib-cli
+    built
     toolcrib=${CARGO_TARGET_DIR:-target}/debug/toolcrib
     venv=$PWD/target/mcp-$MCP_PYTHON
     if why=$(python_venv "$venv" mcp "$MCP_PYTHON"); then
@@ -316,7 +322,7 @@ if wanted web; then
     fi
 fi
 # Alone, because the workspace joins the features of all crates.
-if wanted kernel; then part kernel cargo run --quiet --manifest-path tests/kernel/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}/kernel" --locked; fi
+if wanted kernel; then part kernel cargo run --quiet --manifest-path tests/kernel/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
 # Benchmarks are run once through, so that they keep working; `cargo bench` measures.
 if wanted bench; then part bench cargo test --benches --workspace --all-features --locked; fi
 if wanted deny; then
@@ -324,7 +330,7 @@ if wanted deny; then
     part deny cargo deny --all-features check licenses bans sources
 fi
 # That the fuzz targets build, which a stable compiler can tell.
-if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --locked; fi
+if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
 if [ "${#only[@]}" -eq 0 ]; then
     skip fuzz "./test.sh fuzz runs it; the property tests, which cover the same parsers, ran"
 elif wanted fuzz; then

@@ -46,7 +46,6 @@ run() {
 # The server: a fixture built on the code that serves a crib.
 server_leg() {
     local fixture url status=0
-    cargo build --quiet --locked -p toolcrib-server --example mcp-conformance
     "${CARGO_TARGET_DIR:-target}/debug/examples/mcp-conformance" >"$place/fixture.url" &
     fixture=$!
     for _ in $(seq 200); do
@@ -66,7 +65,6 @@ server_leg() {
 # information: keys of clients (JWT), other people's identities, proofs of possession.
 client_leg() {
     local client=${CARGO_TARGET_DIR:-$PWD/target}/debug/examples/conformance-client status=0
-    cargo build --quiet --locked -p toolcrib --example conformance-client
     run legacy client-0.1.16-all client --command "$client" --suite all \
         --expected-failures tests/conformance/extensions.yaml || status=1
     run modern client-2025-11-25 client --command "$client" --requirements 2025-11-25 || status=1
@@ -74,6 +72,8 @@ client_leg() {
     return "$status"
 }
 
+# With the features of the tests, so that nothing is compiled twice.
+cargo build --quiet --locked --workspace --all-features --bins --examples
 mkdir -p "$place"
 fetch legacy
 fetch modern

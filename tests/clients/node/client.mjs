@@ -168,13 +168,14 @@ async function whoCannotBeAskedIsToldWhatIsWaitedFor(place, era) {
     });
     assert.ok(!existsSync(join(place.work, 'notes.md')));
 }
+whoCannotBeAskedIsToldWhatIsWaitedFor.settings = '[mcp]\napprovalWaitMs = 300\n';
 
 async function aNewToolIsToldOfAndCanBeCalled(place, era) {
     let names = [];
     const onChanged = (_error, tools) => (names = tools?.map(tool => tool.name) ?? []);
     await connected(place, era, { listChanged: { tools: { onChanged } } }, async client => {
         await client.listTools();
-        place.addTool('greet', 'name: greet\ndescription: Greets\nbash: echo good morning\n');
+        place.addTool('greet', 'name: greet\ndescription: Greets\nbash: echo good morning\ntags: [run]\n');
         await become(() => names.includes('greet'), 'news of the tool');
         assert.deepEqual(names, [...BUILT_IN, 'greet'].sort());
         assert.match(text(await call(client, 'greet', {})), /good morning/);

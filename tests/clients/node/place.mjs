@@ -17,7 +17,7 @@ export const BUILT_IN = [
 ];
 
 export class Place {
-    static async open(toolcrib, transport) {
+    static async open(toolcrib, transport, settings = '') {
         const place = new Place();
         place.toolcrib = toolcrib;
         place.transport = transport;
@@ -28,8 +28,7 @@ export class Place {
         mkdirSync(place.work);
         writeFileSync(join(place.work, 'notes.md'), 'hello\n');
         writeFileSync(join(place.work, 'more.md'), 'more\n');
-        // Nobody answers the queue here: who is not asked is told soon.
-        writeFileSync(join(place.home, 'config.toml'), '[mcp]\napprovalWaitMs = 300\n');
+        writeFileSync(join(place.home, 'config.toml'), settings);
         place.everywhere = ['--home', place.home, '--workspace', place.work];
         place.environment = { ...process.env, HOME: place.root };
         if (transport === 'http') await place.serve();
@@ -91,7 +90,7 @@ export function processes(words) {
     }).length;
 }
 
-// Runs checks, each in a place of its own, some at once; says how many passed, and ends with 1 if one did not.
+// Runs checks, each in its own place with its `settings`, some at once; says how many passed, and ends with 1 if one did not.
 export async function run(toolcrib, client, legs, checks) {
     let failed = 0;
     for (const { transport, era } of legs) {
@@ -99,7 +98,7 @@ export async function run(toolcrib, client, legs, checks) {
         let passed = 0;
         const work = async () => {
             for (let check = left.shift(); check; check = left.shift()) {
-                const place = await Place.open(toolcrib, transport);
+                const place = await Place.open(toolcrib, transport, check.settings);
                 try {
                     await within(check(place, era), check.name);
                     passed += 1;

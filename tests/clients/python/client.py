@@ -40,8 +40,9 @@ BUILT_IN = """
 class Place:
     """A home and a workspace, and how a client gets at them."""
 
-    def __init__(self, transport: str) -> None:
+    def __init__(self, transport: str, settings: str = "") -> None:
         self.transport = transport
+        self.settings = settings
 
     def __enter__(self) -> "Place":
         self.directory = tempfile.TemporaryDirectory()
@@ -51,8 +52,7 @@ class Place:
         self.work.mkdir()
         (self.work / "notes.md").write_text("hello\n")
         (self.work / "more.md").write_text("more\n")
-        # No one answers the queue here: a client that cannot be asked gets an answer soon.
-        (self.home / "config.toml").write_text("[mcp]\napprovalWaitMs = 300\n")
+        (self.home / "config.toml").write_text(self.settings)
         self.everywhere = ["--home", str(self.home), "--workspace", str(self.work)]
         self.server = None
         if self.transport == "http":
@@ -247,7 +247,7 @@ async def a_new_tool_is_told_of_and_can_be_called(place, mode):
             heard = anext(await stack.enter_async_context(client.listen(tools_list_changed=True)))
         tools = place.home / "tools"
         tools.mkdir(mode=0o700, exist_ok=True)
-        (tools / "greet.yaml").write_text("name: greet\ndescription: Greets\nbash: echo good morning\n")
+        (tools / "greet.yaml").write_text("name: greet\ndescription: Greets\nbash: echo good morning\ntags: [run]\n")
         await asyncio.wait_for(heard, DEADLINE)
         names = [tool.name for tool in (await client.list_tools()).tools]
         assert names == sorted([*BUILT_IN, "greet"]), names
@@ -317,13 +317,16 @@ CHECKS = [
     a_new_tool_is_told_of_and_can_be_called,
     a_cancelled_call_leaves_no_process,
 ]
+# No one answers the queue here: how long a client that cannot be asked waits for its answer.
+WAITS = {who_cannot_be_asked_is_told_what_is_waited_for: 300, only_a_client_somebody_vouched_for_is_asked: 5_000}
 OVER_HTTP = [a_wrong_token_gets_nowhere, a_client_of_its_own_token_calls_as_itself, only_a_client_somebody_vouched_for_is_asked]
 
 
 def tried(transport: str, mode: str, check) -> str | None:
     """Why a check failed."""
     try:
-        with Place(transport) as place:
+        settings = f"[mcp]\napprovalWaitMs = {WAITS[check]}\n" if check in WAITS else ""
+        with Place(transport, settings) as place:
             asyncio.run(asyncio.wait_for(check(place, mode), 2 * DEADLINE))
     except Exception as error:
         return "".join(traceback.format_exception(error))
