@@ -44,8 +44,11 @@ const CHANGING: &[i64] = &[
     libc::SYS_unlinkat,
     libc::SYS_mkdir,
     libc::SYS_mkdirat,
+    libc::SYS_link,
+    libc::SYS_linkat,
     libc::SYS_symlinkat,
     libc::SYS_mknodat,
+    libc::SYS_ftruncate,
     libc::SYS_copy_file_range,
     libc::SYS_sendfile,
 ];
@@ -53,6 +56,8 @@ const CHANGING: &[i64] = &[
 #[cfg(target_arch = "x86_64")]
 const SHOWING: &[i64] = &[
     libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_fchown,
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_chmod,

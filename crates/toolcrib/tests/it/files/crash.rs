@@ -167,7 +167,7 @@ fn child() {
     }
 }
 
-/// Kills a child at its first system call, another at its second, and so on. The last one gets through.
+/// Kills a child at its first system call on files, another at its second, and so on. The last one gets through.
 fn assert_old_or_new_at_every_call(operation: Operation) {
     let mut has_changed = false;
     let mut left_behind = 0;
@@ -177,7 +177,7 @@ fn assert_old_or_new_at_every_call(operation: Operation) {
         let Some(mut child) = Followed::start(&mut operation.command(dir)) else {
             return;
         };
-        let is_done = (0..call).any(|_| child.next() == Stand::Done);
+        let is_done = !child.gets_to(call);
         if is_done {
             assert_eq!(child.finish(), 0);
         } else {
@@ -238,7 +238,7 @@ fn several_changes_killed_at_any_call_leave_every_file_whole() {
         let Some(mut child) = Followed::start(&mut Operation::ChangeSeveral.command(dir)) else {
             return;
         };
-        let is_done = (0..call).any(|_| child.next() == Stand::Done);
+        let is_done = !child.gets_to(call);
         if is_done {
             assert_eq!(child.finish(), 0);
             assert_eq!(names_in(dir), ["d", "to", "x"]);

@@ -26,7 +26,7 @@ fn kill_at_every_call(
         let Some(mut child) = Followed::start(&mut operation.in_child(&place)) else {
             return false;
         };
-        let is_done = (0..call).any(|_| child.next() == Stand::Done);
+        let is_done = !child.gets_to(call);
         if is_done {
             assert_eq!(child.finish(), 0);
             place.result_of_child().unwrap();
