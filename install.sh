@@ -47,7 +47,7 @@ esac
 if [ -n "$uninstall" ]; then
     [ -e "$to/toolcrib" ] || fail "there is no $to/toolcrib"
     rm -f "$to/toolcrib"
-    say "removed $to/toolcrib; your tools, settings and records stay in ${TOOLCRIB_HOME:-${XDG_DATA_HOME:-$HOME/.local/share}/toolcrib}"
+    say "removed $to/toolcrib; your tools, settings and records stay in ${TOOLCRIB_HOME:-${XDG_DATA_HOME:-${HOME:-}/.local/share}/toolcrib}"
     exit 0
 fi
 
@@ -64,7 +64,11 @@ x86_64 | amd64) target=x86_64-unknown-linux-gnu ;;
 aarch64 | arm64) target=aarch64-unknown-linux-gnu ;;
 *) fail "there is no build for $machine, only for x86_64 and aarch64; $from_source" ;;
 esac
-if ! ls /lib*/ld-linux* /lib/*/ld-linux* /usr/lib*/ld-linux* >/dev/null 2>&1; then
+glibc=''
+for loader in /lib*/ld-linux* /lib/*/ld-linux* /usr/lib*/ld-linux*; do
+    if [ -e "$loader" ]; then glibc=yes; fi
+done
+if [ -z "$glibc" ]; then
     fail "the builds need glibc, and this system has another C library; $from_source"
 fi
 

@@ -41,6 +41,7 @@ if [ -d /run/systemd/system ]; then systemctl daemon-reload || :; fi
 
 %files
 %defattr(-,root,root)
+%dir /usr/share/doc/toolcrib
 {files}
 """
 

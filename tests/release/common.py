@@ -29,6 +29,8 @@ VERSION = SETTINGS.version
 HERE = next(target for target in TARGETS.values() if target.machine == os.uname().machine)
 ARCHIVE = f"{SETTINGS.archive_name(HERE)}.tar.gz"
 DEADLINE = 60
+# By its path: it is looked for with the environment of the program.
+CHROOT = shutil.which("chroot") or "/usr/sbin/chroot"
 
 
 def ran(*words, **options):
@@ -90,7 +92,7 @@ def directory():
 
 
 # What `install.sh` and the package managers need in a root that has nothing else.
-IN_ROOT = ["bash", "coreutils", "curl", "dpkg", "grep", "gzip", "minisign", "sed", "tar"]
+IN_ROOT = ["bash", "coreutils", "curl", "diffutils", "dpkg", "grep", "gzip", "libc-bin", "minisign", "sed", "tar"]
 
 
 @functools.cache
@@ -152,7 +154,7 @@ def in_root(root, *words, user="user", env=None, **options):
     home = "/root" if user == "root" else f"/home/{user}"
     numbers = "0:0" if user == "root" else "1000:1000"
     environment = {"HOME": home, "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", **(env or {})}
-    return ran("chroot", f"--userspec={numbers}", root, *words, env=environment, **options)
+    return ran(CHROOT, f"--userspec={numbers}", root, *words, env=environment, **options)
 
 
 def listing(root):

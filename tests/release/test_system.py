@@ -12,6 +12,7 @@ import unittest
 import urllib.request
 
 from common import (
+    CHROOT,
     HERE,
     OUT,
     ROOT,
@@ -80,16 +81,18 @@ class Packages(unittest.TestCase):
             self.skipTest("rpm is not installed")
         with clean_root() as root:
             before = listing(root)
-            words = ["rpm", "--root", root, "--dbpath", "/var/lib/rpm", "--nodeps"]
-            succeeds(*words, "-i", OUT / rpm.name(SETTINGS, HERE))
+            words = ["rpm", "--root", root, "--dbpath", "/var/lib/rpm"]
+            succeeds(*words, "--nodeps", "-i", OUT / rpm.name(SETTINGS, HERE))
             for path in INSTALLED:
                 self.assertTrue((root / path).is_file(), path)
             self.assertEqual(in_root(root, "toolcrib", "--version").stdout, f"toolcrib {VERSION}\n")
             told = succeeds(*words, "-qi", "toolcrib").stdout
             self.assertIn("MIT OR Apache-2.0", told)
             succeeds(*words, "-e", "toolcrib")
-            left = {path for path in listing(root) - before if not path.startswith(("var/lib/rpm", "var/lib"))}
-            self.assertEqual(left, set())
+            # Directories that packages share belong to the system's own packages, which this root does not have.
+            left = [path for path in listing(root) - before if not path.startswith("var/lib") and not (root / path).is_dir()]
+            self.assertEqual(left, [])
+            self.assertFalse((root / "usr/share/doc/toolcrib").exists())
 
     def test_the_metadata_of_the_packages_is_whole(self):
         for target in SETTINGS.targets:
@@ -115,7 +118,8 @@ class Units(unittest.TestCase):
     def test_systemd_finds_nothing_wrong_with_the_units(self):
         for kind in ["system", "user"]:
             with self.subTest(kind), directory() as place:
-                done = ran("systemd-analyze", "verify", f"--{kind}", "--man=no", *self.units(place, kind))
+                env = {**os.environ, "XDG_RUNTIME_DIR": str(place)}
+                done = ran("systemd-analyze", "verify", f"--{kind}", "--man=no", *self.units(place, kind), env=env)
                 mine = [line for line in done.stderr.splitlines() if "toolcrib" in line]
                 self.assertEqual((done.returncode, mine), (0, []), done.stderr)
 
@@ -125,11 +129,11 @@ class Units(unittest.TestCase):
             done = ran("systemd-analyze", "security", "--offline=true", "--no-pager", service)
             overall = re.search(r"Overall exposure level for toolcrib.service: ([\d.]+)", done.stdout)
             say(f"systemd-analyze security: {overall[1]} of 10")
-            self.assertLess(float(overall[1]), 4.5, done.stdout)
+            self.assertLessEqual(float(overall[1]), 4.2)
         text = (ROOT / "packaging/systemd/system/toolcrib.service").read_text()
         set_keys = {line.split("=")[0] for line in text.splitlines() if not line.startswith("#")}
         self.assertIn("Delegate", set_keys)
-        forbidden = {"RestrictNamespaces", "ProtectKernelTunables", "ProtectProc", "ProtectControlGroups", "PrivateDevices"}
+        forbidden = {"RestrictNamespaces", "ProtectKernelTunables", "ProtectProc", "ProtectControlGroups", "ProtectKernelLogs", "ProtectHostname", "PrivateDevices"}
         self.assertFalse(set_keys & forbidden)
 
     @unittest.skipUnless(shutil.which("systemd-socket-activate"), "systemd-socket-activate is not installed")
@@ -199,13 +203,8 @@ class Image(unittest.TestCase):
             done = in_root(self.root, "toolcrib", "run", "shell", "command=git --version && id -u", user="toolcrib", env=env)
             say(f"a command in the image: {done.stdout.split() or done.stderr.strip()}")
             (self.root / "work").chmod(0o777)
-            words = ["chroot", "--userspec=1000:1000", str(self.root), *config["process"]["args"]]
-            # The client starts it in its directory of work, which is / of the root.
-            speaks_in_root(words, env, self.root / "work")
-
-
-def speaks_in_root(words, env, work):
-    speaks_mcp(words, env, work)
+            words = [CHROOT, "--userspec=1000:1000", str(self.root), *config["process"]["args"]]
+            speaks_mcp(words, env, self.root / "work")
 
 
 class Elsewhere(unittest.TestCase):

@@ -19,8 +19,7 @@ fn below_manager(test: &Test, first: OwnedFd, second: Option<OwnedFd>, words: &s
         true => (2, "exec 3<&0 4>&1 </dev/null >/dev/null"),
         false => (1, "exec 3<&0 </dev/null >/dev/null"),
     };
-    let script =
-        format!("{moved}; LISTEN_PID=$$ LISTEN_FDS={count} exec \"$0\" serve {words}");
+    let script = format!("{moved}; LISTEN_PID=$$ LISTEN_FDS={count} exec \"$0\" serve {words}");
     let mut command = Command::new("sh");
     command
         .args(["-c", &script])
@@ -90,11 +89,9 @@ fn a_server_answers_on_the_address_that_it_was_given_and_says_when_it_is_ready_a
 #[test]
 fn an_address_and_a_name_in_the_file_system_may_be_given_and_the_name_stays() {
     let test = Test::new();
-    let name = SocketAddr::from_abstract_name(format!(
-        "toolcrib-test-{}",
-        test.workspace().display()
-    ))
-    .unwrap();
+    let name =
+        SocketAddr::from_abstract_name(format!("toolcrib-test-{}", test.workspace().display()))
+            .unwrap();
     let notified = UnixDatagram::bind_addr(&name).unwrap();
     notified.set_read_timeout(Some(PATIENCE)).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -122,12 +119,7 @@ fn an_address_and_a_name_in_the_file_system_may_be_given_and_the_name_stays() {
 fn what_was_given_and_cannot_be_listened_on_is_refused() {
     let test = Test::new();
     let refused = |first: OwnedFd, second: Option<OwnedFd>, words: &str| {
-        Ran::of(
-            below_manager(&test, first, second, words)
-                .output()
-                .unwrap(),
-        )
-        .exits(2)
+        Ran::of(below_manager(&test, first, second, words).output().unwrap()).exits(2)
     };
     let listener = || OwnedFd::from(TcpListener::bind("127.0.0.1:0").unwrap());
     refused(listener(), Some(listener()), "").says("there are several addresses");
