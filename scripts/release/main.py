@@ -19,8 +19,12 @@ def main(words):
         import build
 
         build.check(Settings(*rest))
+    elif verb == "crates" and not rest:
+        import crates
+
+        crates.dry_run(Settings())
     else:
-        print("usage: ./release.sh fetch | build [VERSION] | check [VERSION]", file=sys.stderr)
+        print("usage: ./release.sh fetch | build [VERSION] | check [VERSION] | crates", file=sys.stderr)
         return 2
     return 0
 

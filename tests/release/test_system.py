@@ -196,7 +196,7 @@ class Image(unittest.TestCase):
             version = in_root(self.root, "toolcrib", "--version", user="toolcrib", env=env)
             self.assertEqual(version.stdout, f"toolcrib {VERSION}\n", version.stderr)
             doctor = in_root(self.root, "toolcrib", "doctor", "--plain", user="toolcrib", env=env)
-            lines = [line for line in (doctor.stdout + doctor.stderr).splitlines() if "sandbox" in line.lower() or "level" in line.lower()]
+            lines = [line for line in (doctor.stdout + doctor.stderr).splitlines() if "isolation" in line]
             self.assertTrue(lines, doctor.stdout + doctor.stderr)
             for line in lines:
                 say(f"doctor in the image: {line}")
