@@ -26,6 +26,6 @@ def dry_run(settings):
     say("packs the crates and tries to publish them (dry run)")
     env = {**os.environ, "CARGO_TARGET_DIR": str(WORK / "crates-target")}
     run(*words, cwd=place, env=env)
-    made = sorted((WORK / "crates-target/package").glob("*.crate"))
-    say(f"{len(made)} crates: {', '.join(file.name for file in made)}")
+    made = sorted({file.name for file in (WORK / "crates-target/package").rglob("*.crate")})
+    say(f"{len(made)} crates: {', '.join(made)}")
     return made

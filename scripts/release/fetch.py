@@ -45,19 +45,20 @@ def programs():
 
 
 def python(settings):
-    """zig and cargo-zigbuild; uv and the MCP client, which the tests use."""
+    """zig and cargo-zigbuild; the others are for the tests."""
     wanted = [
         f"ziglang=={settings.tools['zig']}",
         f"cargo-zigbuild=={settings.tools['cargo-zigbuild']}",
         f"uv=={settings.tools['uv']}",
         f"mcp=={settings.tools['mcp']}",
+        f"pyyaml=={settings.tools['pyyaml']}",
     ]
     venv = TOOLS / "python"
     complete = venv / "complete"
     if complete.is_file() and complete.read_text() == "\n".join(wanted):
         return
     shutil.rmtree(venv, ignore_errors=True)
-    say("fetches zig, cargo-zigbuild, uv and an MCP client from PyPI")
+    say("fetches zig, cargo-zigbuild and what the tests use from PyPI")
     run("python3", "-m", "venv", venv)
     run(venv / "bin/pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
     complete.write_text("\n".join(wanted))

@@ -99,6 +99,8 @@ class Archive(unittest.TestCase):
             self.assertIs(described["private"], True, file.name)
 
     def test_packing_again_gives_the_same_bytes(self):
+        if os.environ.get("RELEASE_PREBUILT"):
+            self.skipTest("the packages that are there stay as they are")
         before = (OUT / "SHA256SUMS").read_text()
         targets = " ".join(target.triple for target in SETTINGS.targets)
         env = {**os.environ, "RELEASE_TARGETS": targets}
