@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # The one test command: installs what is missing, runs everything, says how long each part took.
 #
-#   ./test.sh            everything but the fuzz targets, which need minutes
+#   ./test.sh            everything but the fuzz targets and the packages
 #   ./test.sh fast       while you work: fmt, english, and the unit tests beside the code (part `unit`)
 #   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis conformance clients
-#                        web kernel bench deny fuzzcheck fuzz
+#                        web kernel bench deny fuzzcheck fuzz release
+#
+# `fuzz` and `release` run only where they are named: they need minutes. `release` builds every package for this machine and tries each.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -331,6 +333,7 @@ if wanted deny; then
 fi
 # That the fuzz targets build, which a stable compiler can tell.
 if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
+if [ "${#only[@]}" -ne 0 ] && wanted release; then part release tests/release/run.sh; fi
 if [ "${#only[@]}" -eq 0 ]; then
     skip fuzz "./test.sh fuzz runs it; the property tests, which cover the same parsers, ran"
 elif wanted fuzz; then

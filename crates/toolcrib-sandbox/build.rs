@@ -34,22 +34,31 @@ fn main() {
             "-Ctarget-feature=+crt-static",
             "-Coverflow-checks=no",
         ])
-        // One segment, no dynamic section, no notes: less to map, so the exec costs less.
-        .args(
-            [
-                "-nostartfiles",
-                "-nostdlib",
-                "-static",
-                "-no-pie",
-                "-Wl,-z,noseparate-code",
-                "-Wl,--build-id=none",
-                "-Wl,-z,norelro",
-            ]
-            .map(|arg| format!("-Clink-arg={arg}")),
-        )
         .arg(format!("--target={target}"));
-    if let Some(linker) = env::var_os("RUSTC_LINKER") {
-        rustc.arg(format!("-Clinker={}", linker.to_string_lossy()));
+    // One segment, no dynamic section, no notes: less to map, so the exec costs less.
+    let wanted = [
+        "-z",
+        "noseparate-code",
+        "-z",
+        "norelro",
+        "--build-id=none",
+        "-static",
+    ];
+    let linker = env::var("RUSTC_LINKER").ok();
+    match linker {
+        // zig's linker takes a choice of options only. Nothing of C is linked in, so the compiler's own linker is enough.
+        Some(linker) if linker.contains("zigcc") => {
+            rustc.args(["-Clinker=rust-lld", "-Clinker-flavor=ld.lld"]);
+            rustc.args(wanted.map(|arg| format!("-Clink-arg={arg}")));
+        }
+        other => {
+            if let Some(linker) = other {
+                rustc.arg(format!("-Clinker={linker}"));
+            }
+            let first = ["-nostartfiles", "-nostdlib", "-static", "-no-pie"];
+            rustc.args(first.map(|arg| format!("-Clink-arg={arg}")));
+            rustc.arg(format!("-Clink-arg=-Wl,{}", wanted[..5].join(",")));
+        }
     }
     let status = rustc
         .arg("-o")

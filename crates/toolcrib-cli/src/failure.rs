@@ -80,8 +80,13 @@ impl From<OpenError> for CliError {
             OpenError::Workspace(_) => {
                 "it is named by --workspace, TOOLCRIB_WORKSPACE or `workspace` in config.toml"
             }
-            OpenError::Home(_) | OpenError::Register(_) => "`toolcrib --help` shows the options",
+            OpenError::Home(_) | OpenError::Register(_) | OpenError::Format(_) => {
+                "`toolcrib --help` shows the options"
+            }
         };
+        if let OpenError::Format(error) = error {
+            return ToolError::from(error).into();
+        }
         CliError::usage(error.to_string()).with_hint(hint)
     }
 }

@@ -17,8 +17,10 @@ mod prompt;
 mod remote;
 mod signals;
 mod size;
+mod version;
 mod wrap;
 
+use std::io::Write as _;
 use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
@@ -34,7 +36,13 @@ fn main() -> ExitCode {
     quiet_panics();
     let cli = match parsed() {
         Ok(cli) => cli,
-        Err(error) => return failure::report_usage(error),
+        Err(error) => match version::asked(&error) {
+            Some(document) => {
+                let _ = writeln!(std::io::stdout(), "{document}");
+                return ExitCode::SUCCESS;
+            }
+            None => return failure::report_usage(error),
+        },
     };
     let output = Output::new(&cli.global);
     match std::panic::catch_unwind(AssertUnwindSafe(|| commands::dispatch(&cli, &output))) {

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! $TOOLCRIB_HOME/             0700; default: `toolcrib` in the XDG data directory
+//!   format.json               the format of the home, and which version gave it that
 //!   config.toml               settings (docs/config.md), [[rules]]; rules/*.toml: more rules (docs/rules.md)
 //!   calls/2026-11-15.jsonl    the call log: one line per call, appended, rotated by size
 //!   calls/ids/<digest>.json   claims and outcomes of ids that callers chose
@@ -33,6 +34,7 @@ pub mod approval;
 pub mod chat;
 pub mod config;
 pub mod crib;
+pub mod format;
 pub mod record;
 pub mod search;
 pub mod source;

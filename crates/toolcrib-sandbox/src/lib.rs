@@ -47,6 +47,7 @@ mod child;
 mod command;
 mod error;
 mod growth;
+mod inherited;
 mod input;
 mod landlock;
 mod layer;
@@ -70,6 +71,7 @@ mod watchdog;
 
 pub use command::{Command, Stdin};
 pub use error::SandboxError;
+pub use inherited::inherited_sockets;
 pub use layer::{Layer, Missing};
 pub use memory::give_back_memory;
 pub use paths::{system as system_paths, toolchains};

@@ -4,7 +4,8 @@ pub use toolcrib_sandbox::{
     AbsentNames, Cancel, Command, Dialogue, EndedBy, Keeper, Keyboard, Layer, Level, Limits,
     Missing, Moment, Network, PROTECTED_NAMES, Planted, Policy, Prepared, ProtectedName, Remedy,
     Replaced, Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, TemporaryDirectory,
-    User, give_back_memory, is_harmless_repository, recover, system_paths, toolchains,
+    User, give_back_memory, inherited_sockets, is_harmless_repository, recover, system_paths,
+    toolchains,
 };
 
 use crate::model::error::{ErrorCode, ToolError};

@@ -146,9 +146,21 @@ pub use toolcrib_model as model;
 pub use toolcrib_model::{schema, spec, target};
 
 #[cfg(feature = "home")]
-pub use toolcrib_home::{chat, config, crib, search, source, store, trial, upstream};
+pub use toolcrib_home::{chat, config, crib, format, search, source, store, trial, upstream};
 #[cfg(feature = "tools")]
 pub use toolcrib_tools::{builtin, egress, exec, held, process, sandbox, secret, storage};
+
+/// The Cargo features of this library that are in this build, but for `testing`.
+pub const FEATURES: &[&str] = &[
+    #[cfg(feature = "expr")]
+    "expr",
+    #[cfg(feature = "home")]
+    "home",
+    #[cfg(feature = "tools")]
+    "tools",
+    #[cfg(feature = "urls")]
+    "urls",
+];
 
 /// Asking a person: who is asked, what they are asked, and what they may answer.
 pub mod approval {

@@ -22,6 +22,7 @@ mod list;
 mod mcp;
 mod names;
 mod new;
+mod notify;
 mod outbound;
 mod rm;
 mod rules;
@@ -41,6 +42,7 @@ mod trust;
 mod ui;
 mod upstream;
 mod watch;
+mod writes;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ use std::time::Duration;
 
 use toolcrib::answer::AnsweredCall;
 use toolcrib::approval::AllowAll;
-use toolcrib::crib::{Approvals, ToolRow};
+use toolcrib::crib::{Approvals, NewerHome, ToolRow};
 use toolcrib::model::text;
 use toolcrib::registry::Availability;
 use toolcrib::{Caller, Crib, CribOptions, ErrorCode};
@@ -63,6 +65,19 @@ use crate::remote::Backend;
 pub(crate) type Done = Result<ExitCode, CliError>;
 
 pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
+    let global = &cli.global;
+    let home = match writes::writes(&cli.command) {
+        true => writes::admit(global)?,
+        false => None,
+    };
+    let done = carry_out(cli, output);
+    if let Some(home) = home {
+        writes::stamp(&home);
+    }
+    done
+}
+
+fn carry_out(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
     let backend = || backend(global, output);
     // For what works on files of this machine.
@@ -122,7 +137,8 @@ pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
 
 /// What the global flags say about the crib.
 fn options(global: &Global) -> CribOptions {
-    let mut options = CribOptions::default();
+    // Verbs that write have been refused by now.
+    let mut options = CribOptions::default().newer_home(NewerHome::Read);
     if let Some(home) = &global.home {
         options = options.home(home);
     }

@@ -22,7 +22,7 @@ use toolcrib_server::running::{RunningServer, Servers, settings_digest};
 use toolcrib_server::web::Web;
 use toolcrib_server::{Api, ApiOptions};
 
-use super::{Done, opened, warn_of_files, warn_of_store};
+use super::{Done, notify, opened, warn_of_files, warn_of_store};
 use crate::args::{Global, ServeArgs};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -173,12 +173,15 @@ async fn run(
             ),
         };
         output.say(&output.dim(&format!("stopping{waits_for}; once more to stop at once")));
+        notify::say("STOPPING=1", output);
         stopping.finish.cancel();
         stops.next().await;
         stopping.cancel.cancel();
         std::future::pending::<()>().await;
     };
     let clients = api.clone();
+    // Connections wait in the sockets from now on, even if they are not accepted yet.
+    notify::say("READY=1", output);
     tokio::select! {
         () = server.serve(api, stopping.clone()) => {}
         () = clients.follow_clients() => {}
@@ -289,8 +292,16 @@ fn bind(args: &ServeArgs, settings: &ServerSettings, output: &Output) -> Result<
     }
     // A socket without an address means: no access from the network.
     let only_socket = args.socket.is_some() && args.addr.is_none();
+    let inherited = toolcrib::sandbox::inherited_sockets().map_err(ListenError::Inherited);
+    if inherited.as_ref().is_ok_and(|passed| !passed.is_empty())
+        && (args.addr.is_some() || args.socket.is_some())
+    {
+        let message = "the service manager passed sockets on (LISTEN_FDS), so `--addr` and `--socket` cannot be followed";
+        return Err(CliError::usage(message).with_hint("leave them out, or the `.socket` unit"));
+    }
     tls.and_then(|tls| {
         Server::bind(ListenOptions {
+            inherited: inherited?,
             addr: (!only_socket).then_some(settings.addr),
             socket: settings.socket.clone(),
             tls,
@@ -334,6 +345,7 @@ fn hint(error: &ListenError) -> Option<String> {
         ListenError::Certificate { .. } => {
             "`toolcrib config show` says where the setting comes from; it wants a PEM file"
         }
+        ListenError::Inherited(_) => "the `.socket` unit says what is passed on",
         ListenError::Nowhere => return None,
     };
     Some(hint.to_owned())

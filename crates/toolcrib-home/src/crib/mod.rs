@@ -32,6 +32,7 @@ use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
+use crate::format::{self, FormatError};
 use crate::held::{HeldRun, HeldStore};
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
@@ -92,6 +93,18 @@ pub struct CribOptions {
     egress: Option<Egress>,
     functions: HashMap<String, Arc<dyn Tool>>,
     authorizer: Option<Arc<dyn Authorizer>>,
+    newer_home: NewerHome,
+}
+
+/// What to do with a home that a newer version has changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum NewerHome {
+    /// Do not open it.
+    #[default]
+    Refuse,
+    /// Open it to read what this version can read; opening it changes nothing. Calls and changes are the caller's to refuse, with
+    /// [`format::check`].
+    Read,
 }
 
 /// The approver of calls that need approval.
@@ -129,6 +142,7 @@ impl Default for CribOptions {
             egress: None,
             functions: HashMap::new(),
             authorizer: None,
+            newer_home: NewerHome::default(),
         }
     }
 }
@@ -206,11 +220,23 @@ impl CribOptions {
         self
     }
 
+    /// Says what to do with a home that a newer version has changed.
+    #[must_use]
+    pub fn newer_home(mut self, newer_home: NewerHome) -> Self {
+        self.newer_home = newer_home;
+        self
+    }
+
     /// Opens the crib. Nothing is written until there is something to write.
     pub fn open(self) -> Result<Crib, OpenError> {
         let home = match self.home {
             Some(home) => self.surroundings.resolve(&home),
             None => self.surroundings.home()?,
+        };
+        let may_write = match (format::check(&home), self.newer_home) {
+            (Ok(()), _) => true,
+            (Err(_), NewerHome::Read) => false,
+            (Err(error), NewerHome::Refuse) => return Err(error.into()),
         };
         let mut config = Config::load(&home, &self.surroundings)?;
         if let Some(workspace) = &self.workspace {
@@ -245,7 +271,9 @@ impl CribOptions {
             options.expires = wait;
         }
         let held = HeldStore::at(&home);
-        warnings.extend(held.recover());
+        if may_write {
+            warnings.extend(held.recover());
+        }
         let standing = Arc::new(held.clone());
         let approvals = ApprovalQueue::with_standing(home.join(APPROVALS), options, standing);
         let grants = Grants::at(home.join(GRANTS));
@@ -336,12 +364,18 @@ impl CribOptions {
             secrets: secrets.clone(),
             now_and_then: {
                 let reaper = Arc::clone(&reaper);
-                Box::new(move || reaper.follow())
+                Box::new(move || {
+                    if may_write {
+                        reaper.follow();
+                    }
+                })
             },
         });
         sources.attach(&registry);
         // After the first look of the store, which knows what is in the bin.
-        reaper.reap_at_times();
+        if may_write {
+            reaper.reap_at_times();
+        }
         warnings.extend(rules_for_nothing(&registry, &rules));
         warnings.extend_from_slice(config.warnings());
         warnings.extend(
@@ -453,6 +487,9 @@ pub enum OpenError {
     /// There is no home.
     #[error(transparent)]
     Home(#[from] NoHome),
+    /// This version may not write the home.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),

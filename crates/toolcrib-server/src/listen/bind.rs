@@ -36,6 +36,40 @@ pub(super) fn tcp(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(WAITING)
 }
 
+/// A socket that someone else made and passed on.
+pub(super) enum Inherited {
+    Tcp(TcpListener),
+    Unix(UnixListener, PathBuf),
+}
+
+/// Looks at what was passed on. Its name in the file system is for its maker to remove.
+pub(super) fn inherited(socket: OwnedFd) -> io::Result<Inherited> {
+    let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
+    let listens = rustix::net::sockopt::socket_type(&socket)? == SocketType::STREAM
+        && rustix::net::sockopt::socket_acceptconn(&socket)?;
+    if !listens {
+        return Err(wrong("it does not listen for streams"));
+    }
+    match rustix::net::sockopt::socket_domain(&socket)? {
+        AddressFamily::INET | AddressFamily::INET6 => {
+            let listener = std::net::TcpListener::from(socket);
+            listener.set_nonblocking(true)?;
+            Ok(Inherited::Tcp(TcpListener::from_std(listener)?))
+        }
+        AddressFamily::UNIX => {
+            let listener = std::os::unix::net::UnixListener::from(socket);
+            let address = listener.local_addr()?;
+            let path = address
+                .as_pathname()
+                .ok_or_else(|| wrong("it has no name in the file system"))?;
+            let path = path.to_owned();
+            listener.set_nonblocking(true)?;
+            Ok(Inherited::Unix(UnixListener::from_std(listener)?, path))
+        }
+        _ => Err(wrong("it is of neither TCP nor the file system")),
+    }
+}
+
 /// A socket in the file system; its name goes when this is dropped.
 #[derive(Debug)]
 pub(super) struct SocketFile {

@@ -15,6 +15,7 @@ mod watch;
 
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +29,7 @@ pub use tls::Tls;
 
 use crate::Api;
 use crate::api::{Peer, Stage};
-use bind::SocketFile;
+use bind::{Inherited, SocketFile};
 use connections::{ConnectionSlot, Connections};
 
 /// How long accepting rests when the system has no more descriptors.
@@ -44,6 +45,9 @@ pub struct ListenOptions {
     pub addr: Option<SocketAddr>,
     /// A socket in the file system, for this user only.
     pub socket: Option<PathBuf>,
+    /// Sockets that listen already, as a service manager passes them on: at most one address and one name in the file system. They
+    /// are listened on instead of `addr` and `socket`.
+    pub inherited: Vec<OwnedFd>,
     /// Encrypts what comes to the address.
     pub tls: Option<Tls>,
     /// Whether other machines may connect without TLS.
@@ -79,6 +83,9 @@ pub enum ListenError {
         /// Why.
         source: io::Error,
     },
+    /// What a service manager passed on cannot be used.
+    #[error("cannot listen on a socket that was passed on (LISTEN_FDS): {0}")]
+    Inherited(io::Error),
     /// A certificate or key cannot be used.
     #[error("`{setting}`: cannot use `{}`: {problem}", .path.display())]
     Certificate {
@@ -95,7 +102,7 @@ pub enum ListenError {
 #[derive(Debug)]
 pub struct Server {
     tcp: Option<(TcpListener, SocketAddr)>,
-    unix: Option<(UnixListener, SocketFile, PathBuf)>,
+    unix: Option<(UnixListener, Option<SocketFile>, PathBuf)>,
     tls: Option<Tls>,
     limits: Limits,
 }
@@ -103,10 +110,11 @@ pub struct Server {
 impl Server {
     /// Takes the addresses, within a runtime.
     pub fn bind(options: ListenOptions) -> Result<Self, ListenError> {
+        if !options.inherited.is_empty() {
+            return Self::inherit(options);
+        }
         let tcp = match options.addr {
-            Some(addr)
-                if !addr.ip().is_loopback() && options.tls.is_none() && !options.plaintext =>
-            {
+            Some(addr) if would_be_read(addr, &options) => {
                 return Err(ListenError::Plaintext(addr));
             }
             Some(addr) => {
@@ -120,12 +128,45 @@ impl Server {
         let unix = match options.socket {
             Some(path) => {
                 let (listener, file) = bind::unix(&path)?;
-                Some((listener, file, path))
+                Some((listener, Some(file), path))
             }
             None => None,
         };
         if tcp.is_none() && unix.is_none() {
             return Err(ListenError::Nowhere);
+        }
+        Ok(Server {
+            tcp,
+            unix,
+            tls: options.tls,
+            limits: options.limits,
+        })
+    }
+
+    /// Listens on what a service manager passed on.
+    fn inherit(mut options: ListenOptions) -> Result<Self, ListenError> {
+        let twice = |what: &str| {
+            let why = format!("there are several {what}; pass one on");
+            ListenError::Inherited(io::Error::new(io::ErrorKind::InvalidInput, why))
+        };
+        let (mut tcp, mut unix) = (None, None);
+        for socket in std::mem::take(&mut options.inherited) {
+            match bind::inherited(socket).map_err(ListenError::Inherited)? {
+                Inherited::Tcp(listener) => {
+                    let address = listener.local_addr().map_err(ListenError::Inherited)?;
+                    if would_be_read(address, &options) {
+                        return Err(ListenError::Plaintext(address));
+                    }
+                    if tcp.replace((listener, address)).is_some() {
+                        return Err(twice("addresses"));
+                    }
+                }
+                Inherited::Unix(listener, path) => {
+                    if unix.replace((listener, None, path)).is_some() {
+                        return Err(twice("sockets in the file system"));
+                    }
+                }
+            }
         }
         Ok(Server {
             tcp,
@@ -176,6 +217,11 @@ impl Server {
     }
 }
 
+/// Whether tokens and secrets would pass other machines as plain text.
+fn would_be_read(address: SocketAddr, options: &ListenOptions) -> bool {
+    !address.ip().is_loopback() && options.tls.is_none() && !options.plaintext
+}
+
 async fn accept_tcp(
     listener: Option<(TcpListener, SocketAddr)>,
     tls: Option<Tls>,
@@ -203,7 +249,7 @@ async fn accept_tcp(
 }
 
 async fn accept_unix(
-    listener: Option<(UnixListener, SocketFile, PathBuf)>,
+    listener: Option<(UnixListener, Option<SocketFile>, PathBuf)>,
     connections: &Arc<Connections>,
     api: &Api,
 ) {

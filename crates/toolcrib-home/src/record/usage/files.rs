@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
+use crate::format;
 use crate::storage::{DirLock, DurableDir, Stamp, Stamps, StorageError, set_aside};
 
 /// Where the lines are.
@@ -114,7 +115,15 @@ impl UsageFiles {
 
     /// Opens the lines so that no one folds them meanwhile.
     fn open_lines(&self) -> Result<File, StorageError> {
-        let dir = DurableDir::create(&self.state)?;
+        let dir = match DurableDir::open(&self.state)? {
+            Some(dir) => dir,
+            None => {
+                let dir = DurableDir::create(&self.state)?;
+                // The first call of a home that the library opened; the command line does it for every verb.
+                format::stamp(&self.home)?;
+                dir
+            }
+        };
         let failed = |error: io::Error| StorageError::io("append to", LINES, error);
         for _ in 0..MAX_ATTEMPTS {
             let file = dir.open_to_append(LINES)?;

@@ -1,0 +1,205 @@
+//! A home that a newer version has changed is not written; one of an older release is used as it is.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::harness::Test;
+
+const NEWER: &str = r#"{"format":2,"writtenBy":"toolcrib 9.1.0"}"#;
+
+/// A home with something in it, of a newer format.
+fn newer() -> Test {
+    let test = Test::new().file("greet.yaml", crate::bundles::GREET);
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    test.run(&["bundle", "add", "acme", "greet.yaml"]).exits(0);
+    std::fs::write(test.home().join("format.json"), NEWER).unwrap();
+    test
+}
+
+/// Every file below a directory with its content.
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(contents(&path)),
+            false => found.push((path.display().to_string(), std::fs::read(&path).unwrap())),
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn every_verb_that_writes_refuses_a_newer_home_and_changes_nothing() {
+    let test = newer();
+    let before = contents(&test.home());
+    for words in [
+        &["run", "read_file", "path=greet.yaml"][..],
+        &["run", "read_file", "path=greet.yaml", "--dry-run"],
+        &["answer"],
+        &["chat", "--model", "m", "hello"],
+        &["init"],
+        &["new", "hello"],
+        &["edit", "greet"],
+        &["rm", "greet"],
+        &["test"],
+        &["watch"],
+        &["trust", "--yes"],
+        &["enable", "greet"],
+        &["disable", "greet"],
+        &["serve", "--addr", "127.0.0.1:0"],
+        &["ui", "--print"],
+        &["mcp"],
+        &["connect", "claude-code"],
+        &["sandbox", "--", "true"],
+        &["doctor", "--fix"],
+        &["bundle", "new", "more"],
+        &["bundle", "rm", "acme", "--yes"],
+        &["approvals", "approve", "77d1c0de"],
+        &["approvals", "deny", "77d1c0de"],
+        &["grants", "add", "shell", "command=ls", "--yes"],
+        &["grants", "revoke", "77d1c0de"],
+        &["held", "restore", "77d1c0de"],
+        &["held", "drop", "77d1c0de"],
+        &["secret", "set", "KEY"],
+        &["secret", "rm", "KEY"],
+        &["calls", "cancel", "77d1c0de"],
+        &["config", "set", "server.addr", "127.0.0.1:1"],
+        &["config", "unset", "server.addr"],
+        &["clients", "add", "ci"],
+        &["clients", "rm", "ci"],
+        &["upstream", "add", "x", "--", "true"],
+        &["upstream", "rm", "x"],
+        &["upstream", "test", "x"],
+    ] {
+        let all: Vec<&str> = ["--json"].iter().chain(words).copied().collect();
+        let refused = test.run(&all).exits(9).json();
+        assert_eq!(
+            refused["error"]["details"],
+            json!({"reason": "newer-home", "format": 2, "writtenBy": "toolcrib 9.1.0", "known": 1}),
+            "{words:?}"
+        );
+        assert_eq!(refused["error"]["code"], "STORAGE_ERROR", "{words:?}");
+    }
+    assert_eq!(contents(&test.home()), before);
+}
+
+#[test]
+fn verbs_that_read_read_a_newer_home_and_change_nothing() {
+    let test = newer();
+    let before = contents(&test.home());
+    for words in [
+        &["list"][..],
+        &["show", "greet"],
+        &["search", "greet"],
+        &["schema", "greet"],
+        &["stats"],
+        &["check"],
+        &["explain", "greet"],
+        &["doctor"],
+        &["bundle", "list"],
+        &["bundle", "show", "acme"],
+        &["approvals", "list"],
+        &["grants", "list"],
+        &["held", "list"],
+        &["secret", "list"],
+        &["calls", "list"],
+        &["rules", "list"],
+        &["config", "show"],
+        &["config", "path"],
+        &["clients", "list"],
+        &["upstream", "list"],
+    ] {
+        let ran = test.run(words);
+        assert!(ran.code != 9 && ran.code != 101, "{words:?}: {ran:?}");
+    }
+    test.run(&["list"]).exits(0).shows("greet");
+    assert_eq!(contents(&test.home()), before);
+}
+
+#[test]
+fn a_person_reads_which_version_wrote_it_and_what_to_do() {
+    let test = newer();
+    test.run(&["config", "set", "server.addr", "127.0.0.1:1"])
+        .exits(9)
+        .says("written by toolcrib 9.1.0, and this version knows formats up to 1; use the newer version, or another home");
+}
+
+#[test]
+fn the_first_write_notes_the_format_and_reading_does_not() {
+    let test = Test::new();
+    test.run(&["list"]).exits(0);
+    assert!(!test.home().exists());
+    test.run(&["bundle", "new", "acme"]).exits(0);
+    let text = std::fs::read_to_string(test.home().join("format.json")).unwrap();
+    let format: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let written_by = concat!("toolcrib ", env!("CARGO_PKG_VERSION"));
+    assert_eq!(format, json!({"format": 1, "writtenBy": written_by}));
+}
+
+/// Copies a home from the fixtures, with the modes that git does not keep.
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir(to).unwrap();
+    std::fs::set_permissions(to, std::fs::Permissions::from_mode(0o700)).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
+        if path.is_dir() {
+            copy(&path, &target);
+        } else {
+            std::fs::copy(&path, &target).unwrap();
+            std::fs::set_permissions(&target, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+    }
+}
+
+/// `tests/fixtures/homes/make` made one with each release.
+#[test]
+fn the_home_of_every_release_opens_with_everything_in_it() {
+    let homes = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/homes");
+    let mut releases = 0;
+    for entry in std::fs::read_dir(homes).unwrap() {
+        let made = entry.unwrap().path();
+        if !made.is_dir() {
+            continue;
+        }
+        releases += 1;
+        let test = Test::new().file("README.md", "# Read\n");
+        copy(&made, &test.home());
+        let list = test.run(&["list", "--all"]).exits(0);
+        let list = list.shows("greet").shows("stamp");
+        assert_eq!(list.stderr, "");
+        test.run(&["run", "greet", "WHO=you"])
+            .exits(0)
+            .shows("hello you");
+        test.run(&["run", "read_file", "path=README.md"]).exits(0);
+        test.run(&["run", "stamp"]).exits(3);
+        let calls = test.run(&["calls", "list", "--json"]).exits(0).json();
+        // Five of the release and three of this test.
+        assert_eq!(calls.as_array().unwrap().len(), 8, "{calls}");
+        test.run(&["stats"]).exits(0).shows("greet");
+        let grants = test.run(&["grants", "list", "--all", "--json"]).exits(0);
+        grants.shows("kept with the release");
+        test.run(&["secret", "list"]).exits(0).shows("API_KEY");
+        test.run(&["clients", "list"]).exits(0).shows("ci");
+        test.run(&["config", "show", "limits.cpuSeconds"])
+            .exits(0)
+            .shows("42");
+        test.run(&["rules", "list"])
+            .exits(0)
+            .shows("no-forced-push");
+        let health = test.run(&["doctor", "--json"]).json();
+        for finding in health.as_array().or(health["checks"].as_array()).unwrap() {
+            assert!(
+                !["home", "store", "call log", "settings"]
+                    .contains(&finding["check"].as_str().unwrap())
+                    || finding["status"] == "ok",
+                "{finding}"
+            );
+        }
+    }
+    assert!(releases > 0);
+}

@@ -1,0 +1,205 @@
+"""What the tests of a release share: where the packages are, servers on loopback, clean roots, and a real MCP client."""
+
+import asyncio
+import contextlib
+import functools
+import http.server
+import io
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import threading
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts/release"))
+
+import image  # noqa: E402
+from settings import TARGETS, TOOLS, WORK, Settings  # noqa: E402
+
+SETTINGS = Settings()
+OUT = SETTINGS.out
+VERSION = SETTINGS.version
+HERE = next(target for target in TARGETS.values() if target.machine == os.uname().machine)
+ARCHIVE = f"{SETTINGS.archive_name(HERE)}.tar.gz"
+DEADLINE = 60
+# By its path: it is looked for with the environment of the program.
+CHROOT = shutil.which("chroot") or "/usr/sbin/chroot"
+
+
+def ran(*words, **options):
+    options.setdefault("timeout", DEADLINE)
+    return subprocess.run([str(word) for word in words], capture_output=True, text=True, **options)
+
+
+def succeeds(*words, **options):
+    done = ran(*words, **options)
+    assert done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+@contextlib.contextmanager
+def serving(answer):
+    """A server on loopback: `answer(path)` gives (content type, bytes), or None for 404. Gives its URL and the paths that were asked."""
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            found = answer(self.path)
+            kind, content = found or ("text/plain", b"not found\n")
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            if self.command == "GET":
+                self.wfile.write(content)
+
+        do_HEAD = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def released(path):
+    """The files of the release as they lie below the base URL."""
+    parts = path.strip("/").split("/")
+    if parts in (["latest"], ["install.sh"]):
+        return "text/plain", (OUT / parts[0]).read_bytes()
+    if len(parts) == 2 and parts[0] == f"v{VERSION}" and (OUT / parts[1]).is_file():
+        return "application/octet-stream", (OUT / parts[1]).read_bytes()
+    return None
+
+
+@contextlib.contextmanager
+def directory():
+    with tempfile.TemporaryDirectory(prefix="toolcrib-release-") as place:
+        yield pathlib.Path(place)
+
+
+# What `install.sh` and the package managers need in a root that has nothing else.
+IN_ROOT = ["bash", "coreutils", "curl", "diffutils", "dpkg", "grep", "gzip", "libc-bin", "minisign", "sed", "tar"]
+
+
+@functools.cache
+def root_tar():
+    """A Debian of a few packages, unpacked and never started."""
+    made = TOOLS / f"test-root-{HERE.deb}.tar"
+    if not made.is_file():
+        part = made.with_suffix(".part.tar")
+        subprocess.run(
+            ["mmdebstrap", "--quiet", "--variant=extract", f"--include={','.join(IN_ROOT)}", image.SUITE, part],
+            check=True,
+        )
+        part.rename(made)
+    return made
+
+
+needs_root = unittest.skipUnless(os.geteuid() == 0, "a clean root needs chroot, and so root")
+
+
+@contextlib.contextmanager
+def clean_root():
+    """A directory to chroot into, thrown away afterwards."""
+    with directory() as place:
+        root = place / "root"
+        root.mkdir()
+        succeeds("tar", "-xpf", root_tar(), "-C", root, "--exclude=./dev/*", "--exclude=./usr/share/doc", "--exclude=./usr/share/man")
+        for name in ["dev", "proc", "tmp", "root", "var/lib/dpkg"]:
+            (root / name).mkdir(exist_ok=True, parents=True)
+        if not (root / "bin/sh").exists():
+            (root / "bin/sh").symlink_to("bash")
+        for name in ["status", "available"]:
+            (root / "var/lib/dpkg" / name).touch()
+        (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/bash\nuser:x:1000:1000::/home/user:/bin/bash\n")
+        (root / "etc/group").write_text("root:x:0:\nuser:x:1000:\n")
+        (root / "home/user").mkdir(parents=True)
+        os.chown(root / "home/user", 1000, 1000)
+        (root / "tmp").chmod(0o1777)
+        with mounted(root):
+            yield root
+
+
+@contextlib.contextmanager
+def mounted(root):
+    """/dev and /proc of this machine in a root."""
+    taken = []
+    try:
+        for name in ["dev", "proc"]:
+            (root / name).mkdir(exist_ok=True)
+            succeeds("mount", "--bind", f"/{name}", root / name)
+            taken.append(root / name)
+        yield
+    finally:
+        for place in reversed(taken):
+            subprocess.run(["umount", "--lazy", str(place)], check=False)
+
+
+def in_root(root, *words, user="user", env=None, **options):
+    """Runs a program in a root with nothing of this machine's environment."""
+    home = "/root" if user == "root" else f"/home/{user}"
+    numbers = "0:0" if user == "root" else "1000:1000"
+    environment = {"HOME": home, "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", **(env or {})}
+    return ran(CHROOT, f"--userspec={numbers}", root, *words, env=environment, **options)
+
+
+def listing(root):
+    """Every path of a root but what programs run in it leave for themselves."""
+    found = set()
+    for place, directories, files in os.walk(root):
+        below = os.path.relpath(place, root)
+        if below in ("dev", "proc"):
+            directories.clear()
+            continue
+        found |= {os.path.normpath(os.path.join(below, name)) for name in files + directories}
+    return found
+
+
+def speaks_mcp(words, env, cwd):
+    """Starts a server with the Python client of MCP, lists its tools and calls one. Gives the seconds to the first answer."""
+    from mcp import Client, StdioServerParameters
+    from mcp.client.stdio import stdio_client
+
+    (pathlib.Path(cwd) / "hello.txt").write_text("hello from a file\n")
+
+    async def talk():
+        started = time.monotonic()
+        command = StdioServerParameters(command=str(words[0]), args=[str(word) for word in words[1:]], env=env, cwd=str(cwd))
+        async with Client(stdio_client(command), read_timeout_seconds=DEADLINE) as client:
+            listed = await client.list_tools()
+            took = time.monotonic() - started
+            names = {tool.name for tool in listed.tools}
+            assert "read_file" in names, names
+            said = await client.call_tool("read_file", {"path": "hello.txt"})
+            assert "hello from a file" in str(said), said
+            return took
+
+    return asyncio.run(asyncio.wait_for(talk(), DEADLINE))
+
+
+def fastest(*words, times=15, **options):
+    """The median of the seconds that a command takes, once warm."""
+    took = []
+    for _ in range(times):
+        started = time.monotonic()
+        succeeds(*words, **options)
+        took.append(time.monotonic() - started)
+    return sorted(took)[len(took) // 2]
+
+
+def say(text):
+    print(f"  {text}", flush=True)
