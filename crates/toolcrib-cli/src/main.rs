@@ -6,7 +6,6 @@ mod clients_of_others;
 mod coerce;
 mod commands;
 mod complete;
-mod curl;
 mod duration;
 mod failure;
 mod here;

@@ -17,6 +17,7 @@
 pub mod api;
 pub mod auth;
 pub mod client;
+pub mod curl;
 pub mod listen;
 pub mod mcp;
 pub mod observe;

@@ -1,14 +1,13 @@
 //! The files of tools, as the verbs that write and try them need them.
 
-use std::fs::{self, Permissions};
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use toolcrib::definition::{Part, Problem, render_within};
 use toolcrib::model::text;
-use toolcrib::source::{FileDefinition, FileKind, ToolFile, Trust};
+use toolcrib::source::{FileDefinition, FileKind, ToolFile, Trust, write_file};
+pub(super) use toolcrib::source::{Overwrite, Written};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use crate::failure::CliError;
@@ -16,21 +15,6 @@ use crate::output::Output;
 
 /// Where the tools of a workspace, or of a user, are.
 const TOOLS: &str = ".toolcrib/tools";
-
-/// Whether a file that is there is replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Overwrite {
-    Yes,
-    No,
-}
-
-/// What came of writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
-    New,
-    /// Nothing was written.
-    WasThere,
-}
 
 /// The directory of this workspace's tools.
 pub(super) fn local_directory(crib: &Crib) -> Result<PathBuf, CliError> {
@@ -145,37 +129,9 @@ pub(super) fn no_such(kind: &str, word: &str, files: &[ToolFile]) -> CliError {
     ToolError::new(ErrorCode::ToolNotFound, message).into()
 }
 
-/// Writes a file whole: a reader in the meantime finds the old text or the new one.
+/// Writes a file whole, like [`write_file`].
 pub(super) fn write(path: &Path, text: &str, overwrite: Overwrite) -> Result<Written, CliError> {
-    let failed = |error: std::io::Error| {
-        let message = format!("cannot write `{}`: {error}", path.display());
-        CliError::from(ToolError::new(ErrorCode::StorageError, message))
-    };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory).map_err(failed)?;
-    // Others may read what is shared in a project; the mode that someone chose stays.
-    let mode = fs::symlink_metadata(path).map_or(0o666, |found| found.permissions().mode() & 0o777);
-    let mut file = tempfile::Builder::new()
-        .prefix(".toolcrib-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(directory)
-        .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    match overwrite {
-        Overwrite::Yes => file.persist(path).map_err(|error| failed(error.error))?,
-        Overwrite::No => match file.persist_noclobber(path) {
-            Ok(file) => file,
-            Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
-                return Ok(Written::WasThere);
-            }
-            Err(error) => return Err(failed(error.error)),
-        },
-    };
-    fs::File::open(directory)
-        .and_then(|directory| directory.sync_all())
-        .map_err(failed)?;
-    Ok(Written::New)
+    Ok(write_file(path, text, overwrite)?)
 }
 
 /// Prints what is wrong or doubtful in a file, on stderr, with the lines it is in.

@@ -9,6 +9,7 @@ mod listing;
 mod reaping;
 mod shown;
 mod stats;
+mod texts;
 mod upkeep;
 mod upstreams;
 
@@ -64,7 +65,8 @@ pub use shown::{
     ParameterShown, ProblemRow, RanCommand, ReachShown, RuleRow, RulesTest, Runs, SecretRow,
     SecretShown, ToldSecret, ToolList, ToolRow, ToolShown, moved,
 };
-pub use stats::{CallStats, Durations, LogStats, Stats, StoreStats, ToolStats};
+pub use stats::{CallStats, Durations, HourStats, Hours, LogStats, Stats, StoreStats, ToolStats};
+pub use texts::{SavedTool, ToolText};
 pub use upkeep::HomeProblem;
 pub use upstreams::{ChangeRow, UpstreamCandidate, UpstreamRow, UpstreamView, probe_shown};
 

@@ -2,6 +2,7 @@
 //!
 //! The log is read record by record, newest first, in memory that does not grow with it.
 
+mod hours;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+pub use self::hours::{HourStats, Hours};
 use self::tally::Tally;
 use super::Crib;
 use crate::approval::queue::Status;

@@ -9,6 +9,7 @@
 //! trust     asking about it          report     what became of each file
 //! draft     a file for a store
 //! stored    tools of the store     upstream   tools of upstream servers
+//! written   a file as its user writes it
 //! ```
 //!
 //! Files are the truth. Before tools are looked for, the directories are looked at, and what changed is loaded and swapped in as a
@@ -36,6 +37,7 @@ mod stored;
 mod survey;
 mod trust;
 mod upstream;
+mod written;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +60,7 @@ pub(crate) use stored::{
 };
 pub use trust::{Review, ReviewedFile, runs};
 pub(crate) use upstream::UpstreamTools;
+pub use written::{Overwrite, Written, write_file};
 
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
@@ -266,6 +269,13 @@ impl Sources {
     /// The secrets that are kept. Where they cannot be read no tool gets one, so there is nothing to keep apart.
     fn kept_secrets(&self) -> Vec<SecretEntry> {
         self.options.secrets.list().unwrap_or_default()
+    }
+
+    /// Where new files of a scope go; nothing where the scope has no directory here.
+    pub(crate) fn directory_of(&self, scope: Scope) -> Option<&Path> {
+        let mut places = self.places.iter();
+        let place = places.find(|place| place.scope == scope)?;
+        Some(&place.path)
     }
 
     fn workspace_path(&self) -> Option<&Path> {

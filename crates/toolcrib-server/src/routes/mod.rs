@@ -9,16 +9,21 @@ pub mod calls;
 pub mod catalogue;
 pub mod clients;
 pub mod events;
+pub mod files;
 pub mod grants;
 pub mod health;
 pub mod held;
+pub mod imports;
 pub mod invoke;
 pub mod rules;
 pub mod secrets;
+pub mod settings;
 pub mod stats;
 pub mod tools;
+pub mod trials;
 pub mod ui;
 pub mod upstreams;
+pub mod walls;
 mod work;
 
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -54,11 +59,16 @@ impl Routes {
             held::routes(),
             rules::routes(),
             catalogue::routes(),
+            files::routes(),
+            imports::routes(),
+            trials::routes(),
+            walls::routes(),
             secrets::routes(),
             clients::routes(),
             browsers::routes(),
             upstreams::routes(),
             stats::routes(),
+            settings::routes(),
             health::routes(),
             ui::routes(),
             crate::mcp::routes(),

@@ -1,5 +1,7 @@
 //! Figures: `/api/stats` for people and programs, `/api/metrics` for Prometheus.
 
+use std::time::Duration;
+
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Response, StatusCode, header};
@@ -7,7 +9,7 @@ use jiff::Timestamp;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use toolcrib::approval::queue::Status;
-use toolcrib::crib::Stats;
+use toolcrib::crib::{Hours, Stats};
 use toolcrib::{Crib, ToolError};
 
 use super::blocking;
@@ -33,6 +35,15 @@ pub(crate) fn routes() -> Vec<Route> {
                 "Only the figures of this tool, by any of its names; the totals are its own, then.",
             ))
             .answers::<Figures>(200, "The figures."),
+        Route::new(Method::GET, "/api/stats/hours", Who::Operator, hours)
+            .named("hours", "server", "What the record of calls adds up to, hour by hour.")
+            .about("For charts: a week back at most. An hour in which nothing happened is left out.")
+            .param(param::query(
+                "since",
+                "Only calls that arrived at this time or later: `2026-01-31T12:00:00Z`; a day back if it is left out.",
+                time,
+            ))
+            .answers::<Hours>(200, "The hours, oldest first."),
         Route::new(Method::GET, "/api/metrics", Who::Operator, metrics)
             .named(
                 "metrics",
@@ -101,6 +112,20 @@ fn stats(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
         .await;
         let stats = stats.map_err(|error: ToolError| Refusal::from(error))?;
         Ok(json_response(StatusCode::OK, &Figures { stats, server }))
+    }
+    .boxed()
+}
+
+fn hours(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
+    async move {
+        let since = asked.query.text("since").map(str::parse::<Timestamp>);
+        let since = since
+            .transpose()
+            .map_err(|_| Refusal::usage("`since` is a time like `2026-01-31T12:00:00Z`"))?;
+        let since = since.unwrap_or_else(|| Timestamp::now() - Duration::from_secs(24 * 3600));
+        let hours = blocking(move || api.crib().hours(since)).await;
+        let hours = hours.map_err(|error: ToolError| Refusal::from(error))?;
+        Ok(json_response(StatusCode::OK, &hours))
     }
     .boxed()
 }

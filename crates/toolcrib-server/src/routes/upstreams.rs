@@ -8,14 +8,16 @@ use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use toolcrib::config::Replace;
+use toolcrib::config::{Replace, set_upstream_approval};
 use toolcrib::crib::{UpstreamCandidate, UpstreamRow, probe_shown};
+use toolcrib::model::text;
 use toolcrib::upstream::{self, Probe, UpstreamSettings};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::work::{refused, shown};
 use crate::api::{
-    Answer, Api, ApiRequest, Paging, Refusal, Route, Who, list_response, located, no_content, param,
+    Answer, Api, ApiRequest, Paging, Refusal, Route, Who, json_response, list_response, located,
+    no_content, param,
 };
 
 /// A page of upstream servers.
@@ -56,6 +58,39 @@ struct AcceptUpstream {
     digests: Option<BTreeMap<String, String>>,
 }
 
+/// What calls of some tools need.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SetApproval {
+    /// The tools, as the server names them.
+    tools: Vec<String>,
+    /// What their calls need.
+    approval: UpstreamApproval,
+}
+
+/// What calls of a tool need.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum UpstreamApproval {
+    /// They run without asking.
+    Allow,
+    /// A person is asked before every call.
+    Ask,
+    /// They are refused.
+    Deny,
+}
+
+/// What was written about some tools.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ApprovalSet {
+    /// The server's name.
+    name: String,
+    /// The tools.
+    tools: Vec<String>,
+    /// What their calls need from the next start of the server on.
+    approval: UpstreamApproval,
+}
+
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
     let name = || param::path("name", "The server's name.");
@@ -79,6 +114,13 @@ pub(crate) fn routes() -> Vec<Route> {
             .param(name())
             .answers::<Value>(200, "The server.")
             .refuses(404, "There is no upstream server of this name."),
+        Route::new(Method::PATCH, "/api/upstreams/{name}", Who::Operator, set_approval)
+            .named("setUpstreamApproval", "upstreams", "Says what calls of a server's tools need: nothing, a person, or they are refused.")
+            .about("It is written into config.toml of the server's home; a running server reads that when it starts again.")
+            .param(name())
+            .takes::<SetApproval>("The tools.", || json!({"tools": ["read_file"], "approval": "allow"}))
+            .answers::<ApprovalSet>(200, "What was written.")
+            .refuses(404, "There is no such server, or no such tool of it."),
         Route::new(Method::DELETE, "/api/upstreams/{name}", Who::Operator, remove)
             .named("removeUpstream", "upstreams", "Removes a server, and what was accepted of it.")
             .param(name())
@@ -179,6 +221,36 @@ fn add(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
         })
         .await
     }
+    .boxed()
+}
+
+fn set_approval(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
+    super::blocking(move || {
+        let SetApproval { tools, approval } = asked.json()?;
+        let view = api.crib().upstream(asked.path.get("name"))?;
+        let shown = view.shown();
+        let known = |tool: &String| {
+            let accepted = shown["accepted"].as_array();
+            accepted.is_some_and(|all| all.iter().any(|one| one["name"] == tool.as_str()))
+        };
+        if let Some(unknown) = tools.iter().find(|tool| !known(tool)) {
+            let unknown = text::shorten(&text::visible(unknown), 80);
+            let message = format!("`{}` has no accepted tool `{unknown}`", view.name);
+            return Err(ToolError::new(ErrorCode::ToolNotFound, message).into());
+        }
+        let word = match approval {
+            UpstreamApproval::Allow => "allow",
+            UpstreamApproval::Ask => "ask",
+            UpstreamApproval::Deny => "deny",
+        };
+        set_upstream_approval(api.crib().home(), &view.name, &tools, word)?;
+        let set = ApprovalSet {
+            name: view.name.to_string(),
+            tools,
+            approval,
+        };
+        Ok(json_response(StatusCode::OK, &set))
+    })
     .boxed()
 }
 

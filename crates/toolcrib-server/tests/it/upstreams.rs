@@ -58,6 +58,16 @@ async fn a_server_is_looked_at_added_shown_tested_and_removed() {
     let (status, shown) = operator.get("/api/upstreams/fake").await;
     assert_eq!(status, 200);
     assert_eq!(shown["accepted"][0]["approval"], "ask", "{shown}");
+    let tool = shown["accepted"][0]["name"].clone();
+    let allow = |tool: &Value| json!({"tools": [tool], "approval": "allow"});
+    let (status, set) = operator.patch("/api/upstreams/fake", allow(&tool)).await;
+    assert_eq!((status.as_u16(), &set["approval"]), (200, &json!("allow")));
+    let config = std::fs::read_to_string(scene.home().join("config.toml")).unwrap();
+    assert!(config.contains("allow"), "{config}");
+    let (status, _) = operator
+        .patch("/api/upstreams/fake", allow(&json!("gone")))
+        .await;
+    assert_eq!(status, 404);
     let (status, tested) = operator.post_nothing("/api/upstreams/fake/test").await;
     assert_eq!((status.as_u16(), &tested["changes"]), (200, &json!([])));
     assert!(scene.crib.registry().find("fake/echo").is_ok());

@@ -14,9 +14,9 @@ use super::{NewFile, next, place, write_and_pin};
 use crate::args::{Global, NewArgs};
 use crate::commands::outbound::Missing;
 use crate::commands::{Done, open, tool_file, word};
-use crate::curl::{self, Argument, Import};
 use crate::failure::CliError;
 use crate::output::Output;
+use toolcrib_server::curl::{self, Argument, Import};
 
 const TEMPLATE: &str = include_str!("http.json");
 const EXAMPLE_URL: &str = "https://api.example.com/v1/current.json?q=${city}";

@@ -102,7 +102,7 @@ const BUCKETS: usize = 336;
 
 /// Times in milliseconds, in buckets that grow with them.
 #[derive(Default)]
-struct Histogram {
+pub(super) struct Histogram {
     /// As many as are needed so far.
     buckets: Vec<u64>,
     count: u64,
@@ -111,7 +111,7 @@ struct Histogram {
 }
 
 impl Histogram {
-    fn add(&mut self, ms: f64) {
+    pub(super) fn add(&mut self, ms: f64) {
         // What a hand wrote into the log may be anything.
         let ms = if ms.is_finite() { ms.max(0.0) } else { 0.0 };
         let bucket = ((ms / SMALLEST).max(1.0).log2() * FINENESS) as usize;
@@ -129,7 +129,7 @@ impl Histogram {
         self.count += 1;
     }
 
-    fn durations(&self) -> Durations {
+    pub(super) fn durations(&self) -> Durations {
         Durations {
             p50: self.quantile(50),
             p95: self.quantile(95),

@@ -27,6 +27,10 @@ const SLACK: SignedDuration = SignedDuration::from_secs(60);
 pub struct CallFilter {
     /// Of this tool: its wire name, `bundle/slug` or `bundle/slug@version`.
     pub tool: Option<String>,
+    /// Of a tool of this bundle.
+    pub bundle: Option<String>,
+    /// With this text in the tool's name, an argument, the error or the id; capitals do not count.
+    pub text: Option<String>,
     /// That ended so.
     pub status: Option<CallStatus>,
     /// By this caller.
@@ -119,6 +123,14 @@ impl CallFilter {
             && self.since.is_none_or(|since| record.start_time >= since)
             && self.until.is_none_or(|until| record.start_time < until)
             && self.tool.as_deref().is_none_or(|tool| is_of(record, tool))
+            && self.bundle.as_deref().is_none_or(|wanted| {
+                let bundle = record.bundle.as_ref();
+                bundle.is_some_and(|bundle| bundle.as_str() == wanted)
+            })
+            && self
+                .text
+                .as_deref()
+                .is_none_or(|text| has_text(record, text))
     }
 
     /// A text that the line of every wanted call contains: looking for text is much cheaper than reading a record.
@@ -147,6 +159,32 @@ impl CallFilter {
     fn is_past(&self, record: &CallRecord) -> bool {
         self.since
             .is_some_and(|since| record.end_time < since.saturating_sub(SLACK).unwrap_or(since))
+    }
+}
+
+/// Whether a record has a text where a person would look for it.
+fn has_text(record: &CallRecord, text: &str) -> bool {
+    let text = text.to_lowercase();
+    let has = |part: &str| part.to_lowercase().contains(&text);
+    has(&record.tool)
+        || has(record.call_id.as_str())
+        || record.code.is_some_and(|code| has(code.as_str()))
+        || record.message.as_deref().is_some_and(has)
+        || record
+            .parameters
+            .iter()
+            .any(|(name, value)| has(name) || in_value(value, &has))
+}
+
+/// Whether a text in a value has what is looked for.
+fn in_value(value: &serde_json::Value, has: &impl Fn(&str) -> bool) -> bool {
+    match value {
+        serde_json::Value::String(text) => has(text),
+        serde_json::Value::Array(items) => items.iter().any(|item| in_value(item, has)),
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| has(name) || in_value(value, has)),
+        other => has(&other.to_string()),
     }
 }
 

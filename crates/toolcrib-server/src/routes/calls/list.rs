@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use toolcrib::record::CallRecord;
 use toolcrib::record::call_log::{CallFilter, CallLogReader, CallPage, CallPosition, CallStatus};
 use toolcrib::registry::RunningCall;
-use toolcrib::{Caller, ErrorCode};
+use toolcrib::{CallId, Caller, ErrorCode};
 
 use super::state::{may_see, own, record};
 use crate::api::page::{self, Paging, page_token};
@@ -27,8 +27,12 @@ const LIST: &str = "calls";
 struct Wanted {
     who: Principal,
     tool: Option<String>,
+    bundle: Option<String>,
+    text: Option<String>,
+    parent: Option<CallId>,
     caller: Option<Caller>,
     since: Option<Timestamp>,
+    until: Option<Timestamp>,
     status: Option<Status>,
 }
 
@@ -78,6 +82,8 @@ impl Wanted {
         let query = &asked.query;
         let caller = query.text("caller").map(str::parse).transpose();
         let since = query.text("since").map(str::parse).transpose();
+        let until = query.text("until").map(str::parse).transpose();
+        let parent = query.text("parent").map(CallId::parse).transpose();
         let status = match query.text("status") {
             None => None,
             Some("running") => Some(Status::Running),
@@ -94,9 +100,17 @@ impl Wanted {
         Ok(Wanted {
             who: asked.principal.clone(),
             tool: query.text("tool").map(str::to_owned),
+            bundle: query.text("bundle").map(str::to_owned),
+            text: query
+                .text("text")
+                .filter(|text| !text.is_empty())
+                .map(str::to_owned),
+            parent: parent.map_err(|_| Refusal::usage("`parent` is the id of a call"))?,
             caller: caller.map_err(|error| Refusal::usage(format!("`caller`: {error}")))?,
             since: since
                 .map_err(|_| Refusal::usage("`since` is a time like `2026-01-31T12:00:00Z`"))?,
+            until: until
+                .map_err(|_| Refusal::usage("`until` is a time like `2026-01-31T12:00:00Z`"))?,
             status,
         })
     }
@@ -109,6 +123,7 @@ impl Wanted {
                 .as_ref()
                 .is_none_or(|wanted| caller.is_meant_by(wanted))
             && self.since.is_none_or(|since| at >= since)
+            && self.until.is_none_or(|until| at < until)
     }
 
     /// Those that run or wait, oldest first.
@@ -118,6 +133,10 @@ impl Wanted {
             Some(Status::Waiting) => waits,
             Some(Status::Done | Status::Ok | Status::Failed) => false,
         };
+        // What runs shows neither its arguments nor its bundle.
+        if self.bundle.is_some() || self.text.is_some() || self.parent.is_some() {
+            return Vec::new();
+        }
         let calls = api.crib().registry().running().into_iter();
         calls
             .filter(|call| is_wanted(call.approval.is_some()))
@@ -140,9 +159,13 @@ impl Wanted {
         };
         Some(CallFilter {
             tool: self.tool.clone(),
+            bundle: self.bundle.clone(),
+            text: self.text.clone(),
+            parent: self.parent.clone(),
             status,
             caller,
             since: self.since,
+            until: self.until,
             ..CallFilter::default()
         })
     }

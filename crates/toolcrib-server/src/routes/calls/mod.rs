@@ -53,6 +53,9 @@ pub(crate) fn routes() -> Vec<Route> {
              has no record and is not listed; `GET /api/calls/{id}` shows it.",
         )
         .param(param::query_text("tool", "Only calls of this tool, by its name."))
+        .param(param::query_text("bundle", "Only calls of tools of this bundle, by its slug."))
+        .param(param::query_text("text", "Only calls with this text in the tool's name, an argument, the error or the id; capitals do not count."))
+        .param(param::query_text("parent", "Only calls that this call's tool made."))
         .param(param::query(
             "status",
             "Only calls that stand so: `running` (also those that wait), `waiting` for a person, `done`, or of those `ok` or `failed`.",
@@ -63,6 +66,7 @@ pub(crate) fn routes() -> Vec<Route> {
             "Only calls of this caller: `operator`, `cli`, `library`, `mcp` or `client:NAME`; `tool:` before it for those that its tools made, `tool` for those of all tools.",
         ))
         .param(param::query("since", "Only calls that arrived at this time or later.", time))
+        .param(param::query("until", "Only calls that arrived before this time.", time))
         .params(param::pages())
         .answers::<doc::CallsDoc>(200, "A page of calls.")
         .refuses(500, "The call log could not be read.");

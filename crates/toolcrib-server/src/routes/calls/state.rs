@@ -181,6 +181,8 @@ pub(crate) async fn look(api: &Api, who: &Principal, id: &CallId) -> Result<Know
     if let Some(call) = here.filter(|call| may_see(who, &call.caller)) {
         return Ok(KnownCall::State(CallState::Running(call)));
     }
+    // One that has just ended is in the log before it is looked for there.
+    api.crib().registry().recorded().await;
     let (api, who, wanted) = (api.clone(), who.clone(), id.clone());
     let looked = tokio::task::spawn_blocking(move || look_now(&api, &who, &wanted)).await;
     let known = looked.unwrap_or_else(|_| Err(ToolError::new(ErrorCode::Internal, "a bug")))?;

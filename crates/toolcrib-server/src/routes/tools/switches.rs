@@ -1,9 +1,13 @@
 //! Many switches at once: `/api/tools/switch`.
 
+use std::collections::HashSet;
+
 use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use toolcrib::crib::{ListQuery, MAX_PAGE, SearchRequest};
+use toolcrib::registry::Availability;
 use toolcrib::{Crib, ErrorCode};
 
 use crate::api::{Answer, ApiRequest, Refusal, Route, Who};
@@ -17,9 +21,45 @@ const MAX_TOOLS: usize = 100_000;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Switches {
     /// The tools, by any reference; `bundle/slug@version` means one version.
-    tools: Vec<String>,
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    /// Instead of tools: all that match.
+    #[serde(default)]
+    filter: Option<Filter>,
     /// Whether they are on from now on.
     is_enabled: bool,
+}
+
+/// Which tools are meant; what is left out matches every tool.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Filter {
+    /// Those that `GET /tools/search` finds by these words.
+    #[serde(default)]
+    q: Option<String>,
+    /// Those of this bundle, by its slug.
+    #[serde(default)]
+    bundle: Option<String>,
+    /// Those with this effect: `read`, `write`, `run` …
+    #[serde(default)]
+    effect: Option<String>,
+    /// Those that are `on`, `off`, need `attention`, or are `untagged`: without effects.
+    #[serde(default)]
+    state: Option<FilterState>,
+}
+
+/// A state that a filter knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum FilterState {
+    /// It can be called.
+    On,
+    /// It cannot be called.
+    Off,
+    /// Its file or record is broken or not trusted, or it cannot run here.
+    Attention,
+    /// It does not say what it does.
+    Untagged,
 }
 
 /// What came of switching.
@@ -51,7 +91,7 @@ pub(super) fn routes() -> Vec<Route> {
             blocking(api, asked, switch)
         })
         .named("switchTools", "tools", "Switches many tools on or off.")
-        .about("A tool that cannot be switched does not keep the others from it; it is in `refused` with the reason.")
+        .about("`filter` means every tool that matches, also those that came since it was looked at. A tool that cannot be switched does not keep the others from it; it is in `refused` with the reason.")
         .takes::<Switches>("The tools and the switch.", || {
             json!({"tools": ["core/shell@v1"], "isEnabled": true})
         })
@@ -59,8 +99,73 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
+/// The references of the tools that match.
+fn matching(crib: &Crib, filter: &Filter) -> Result<Vec<String>, Refusal> {
+    let list = crib.tool_list(&ListQuery {
+        all: true,
+        ..ListQuery::default()
+    })?;
+    let found = match filter.q.as_deref().filter(|q| !q.trim().is_empty()) {
+        Some(q) => Some(found(crib, q)?),
+        None => None,
+    };
+    let mut matching = Vec::new();
+    for tool in &list.tools {
+        let row = &tool.row;
+        let reference = format!("{}/{}@{}", row.bundle, row.slug, row.version);
+        let is_ready = row.availability == Availability::Ready;
+        let has_effect = |effect: &str| row.effects.tags().contains(&effect);
+        let is_meant = filter.bundle.as_deref().is_none_or(|of| row.bundle == of)
+            && filter.effect.as_deref().is_none_or(has_effect)
+            && filter.state.is_none_or(|state| match state {
+                FilterState::On => is_ready,
+                FilterState::Off => !is_ready,
+                FilterState::Attention => {
+                    matches!(&*tool.state, "broken" | "untrusted" | "unavailable")
+                }
+                FilterState::Untagged => row.effects.is_unknown(),
+            })
+            && found
+                .as_ref()
+                .is_none_or(|found| found.contains(&reference));
+        if is_meant {
+            matching.push(reference);
+        }
+    }
+    Ok(matching)
+}
+
+/// Everything that a search finds, page by page.
+fn found(crib: &Crib, q: &str) -> Result<HashSet<String>, Refusal> {
+    let mut found = HashSet::new();
+    let mut page_token = None;
+    loop {
+        let page = crib.search(&SearchRequest {
+            query: q.to_owned(),
+            include_disabled: true,
+            limit: MAX_PAGE,
+            page_token,
+            ..SearchRequest::default()
+        })?;
+        found.extend(page.results.iter().map(|hit| hit.entry.spec().reference()));
+        page_token = page.next_page_token;
+        if page_token.is_none() {
+            return Ok(found);
+        }
+    }
+}
+
 fn switch(crib: &Crib, asked: &ApiRequest) -> Answer {
-    let Switches { tools, is_enabled } = asked.json()?;
+    let Switches {
+        tools,
+        filter,
+        is_enabled,
+    } = asked.json()?;
+    let tools = match (tools, filter) {
+        (Some(tools), None) => tools,
+        (None, Some(filter)) => matching(crib, &filter)?,
+        _ => return Err(Refusal::usage("send `tools` or `filter`")),
+    };
     if tools.len() > MAX_TOOLS {
         return Err(Refusal::new(
             ErrorCode::Usage,

@@ -168,6 +168,9 @@ impl Known {
                         ("id", Value::String(text)) => {
                             self.keep(format!("{topic}/id"), text, random);
                         }
+                        ("digest", Value::String(text)) if topic == "files" => {
+                            self.keep("files/digest".to_owned(), text, random);
+                        }
                         ("callId" | "stepId", Value::String(text)) => {
                             self.keep("callId".to_owned(), text, random);
                         }

@@ -158,6 +158,12 @@ impl Maker<'_> {
             .to_owned(),
             "id" => known.id_of(self.topic, random),
             "name" => (*random.pick(&["assistant", "builder", "TOKEN", "API_KEY"])).to_owned(),
+            "scope" => (*random.pick(&["local", "local", "user", "global"])).to_owned(),
+            "file" => {
+                (*random.pick(&["hello.yaml", "hello.yaml", "weather.json", "x.yaml"])).to_owned()
+            }
+            "format" => (*random.pick(&["yaml", "http", "toml"])).to_owned(),
+            "key" => (*random.pick(&["limits.timeoutMs", "disabledTools", "none"])).to_owned(),
             _ => "x".to_owned(),
         }
     }
@@ -165,6 +171,7 @@ impl Maker<'_> {
     fn parameter(&self, name: &str, schema: &Value, random: &mut Random) -> String {
         let known = self.known;
         match name.to_lowercase().as_str() {
+            "digest" => known.learnt("files/digest", random),
             "pagetoken" => known.learnt("nextPageToken", random),
             "bundleids" => format!("{},{}", known.bundle(random), known.bundle(random)),
             "last-event-id" => (*random.pick(EVENT_IDS)).to_owned(),

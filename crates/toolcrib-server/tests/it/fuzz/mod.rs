@@ -433,11 +433,12 @@ impl Fuzz {
             .iter()
             .map(|operation| operation.name());
         let never: Vec<String> = names
-            // There is no server to be shown or removed where none is added, nothing is held where no program runs, a browser signs in
+            // There is no server to be shown or removed where none is added, tests run programs, nothing is held where no program runs, a browser signs in
             // with a code from a header, and a debug build carries no page.
             .filter(|name| {
                 ![
                     "/api/upstreams",
+                    "/api/tests",
                     "/api/held/",
                     "POST /api/browsers",
                     "/api/browsers/{id}",
@@ -454,7 +455,8 @@ impl Fuzz {
 
 /// Whether an operation starts programs that its body names, or dials addresses: nothing for random bodies.
 fn runs_programs(operation: &documented::Operation) -> bool {
-    operation.name().starts_with("POST /api/upstreams")
+    let name = operation.name();
+    name.starts_with("POST /api/upstreams") || name == "POST /api/tests"
 }
 
 /// How seldom an operation is chosen: long answers that are always the same tell nothing new, and some read all calls there ever were.

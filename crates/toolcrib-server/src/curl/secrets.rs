@@ -28,11 +28,11 @@ impl fmt::Debug for FoundSecret {
 
 /// A secret that a tool needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SecretUse {
+pub struct SecretUse {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Where it is, in words.
-    pub(crate) place: String,
+    pub place: String,
 }
 
 impl Secrets {

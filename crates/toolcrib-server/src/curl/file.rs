@@ -55,12 +55,12 @@ fn entry(url: &Url) -> String {
 }
 
 /// Whether a request with this method changes nothing.
-pub(crate) fn reads(method: &str) -> bool {
+pub fn reads(method: &str) -> bool {
     matches!(method, "GET" | "HEAD" | "OPTIONS")
 }
 
 /// What calls do, by the method.
-pub(crate) fn tags(method: &str) -> Vec<&'static str> {
+pub fn tags(method: &str) -> Vec<&'static str> {
     match reads(method) {
         true => vec!["read"],
         false => vec!["write"],
@@ -96,7 +96,7 @@ fn text(draft: &Draft, tool: &str, description: Option<&str>) -> String {
 }
 
 /// What can be said of a request without knowing what it is good for.
-pub(crate) fn plain_description(request: &Import) -> String {
+pub fn plain_description(request: &Import) -> String {
     described(&request.method, &request.url)
 }
 
@@ -107,7 +107,7 @@ fn described(method: &str, url: &str) -> String {
 }
 
 /// A name as a title.
-pub(crate) fn title(tool: &str) -> String {
+pub fn title(tool: &str) -> String {
     let words = tool.replace(['-', '_'], " ");
     let mut chars = words.chars();
     let first = chars.next().map(|first| first.to_ascii_uppercase());
@@ -115,7 +115,7 @@ pub(crate) fn title(tool: &str) -> String {
 }
 
 /// `argSchema` of these arguments, all of them required.
-pub(crate) fn arg_schema(arguments: &[Argument]) -> Value {
+pub fn arg_schema(arguments: &[Argument]) -> Value {
     let names: Vec<&str> = arguments
         .iter()
         .map(|argument| argument.name.as_str())

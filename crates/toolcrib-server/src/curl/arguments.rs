@@ -94,20 +94,20 @@ fn argument_name(text: &str) -> String {
 
 /// An argument of the tool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Argument {
+pub struct Argument {
     /// Its name.
-    pub(crate) name: String,
+    pub name: String,
     /// Its type in JSON Schema.
-    pub(crate) kind: &'static str,
+    pub kind: &'static str,
     /// Where it is, in words.
-    pub(crate) place: String,
+    pub place: String,
     /// What stood there.
-    pub(crate) example: Option<Value>,
+    pub example: Option<Value>,
 }
 
 impl Argument {
     /// One that stands for nothing yet.
-    pub(crate) fn new(name: &str, kind: &'static str, place: &str) -> Self {
+    pub fn new(name: &str, kind: &'static str, place: &str) -> Self {
         Argument {
             name: name.to_owned(),
             kind,

@@ -27,42 +27,42 @@ mod words;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use arguments::Argument;
-pub(crate) use file::{arg_schema, plain_description, reads, tags, title};
-pub(crate) use secrets::SecretUse;
+pub use arguments::Argument;
+pub use file::{arg_schema, plain_description, reads, tags, title};
+pub use secrets::SecretUse;
 
 use arguments::Param;
 use why::Why;
 
 /// A tool that a command was made into.
 #[derive(Debug)]
-pub(crate) struct Import {
+pub struct Import {
     /// The file's text.
-    pub(crate) text: String,
+    pub text: String,
     /// The method.
-    pub(crate) method: String,
+    pub method: String,
     /// The URL, with placeholders.
-    pub(crate) url: String,
+    pub url: String,
     /// Scheme, host and port.
-    pub(crate) origin: String,
+    pub origin: String,
     /// The host, as `allowedHosts` and the binding of a secret name it.
-    pub(crate) host: String,
+    pub host: String,
     /// What callers give.
-    pub(crate) arguments: Vec<Argument>,
+    pub arguments: Vec<Argument>,
     /// Secrets to save with `toolcrib secret set`.
-    pub(crate) secrets: Vec<SecretUse>,
+    pub secrets: Vec<SecretUse>,
     /// Whether the value of one of them was in the command.
-    pub(crate) has_typed_credentials: bool,
+    pub has_typed_credentials: bool,
     /// What of the command has no place in a tool, and why.
-    pub(crate) left_out: Vec<(String, String)>,
+    pub left_out: Vec<(String, String)>,
     /// What else there is to know.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
 }
 
 /// Makes a tool of a command.
 ///
 /// The error has every reason: what, and what to do about it.
-pub(crate) fn import(
+pub fn import(
     command: &str,
     tool: &str,
     description: Option<&str>,
@@ -78,7 +78,7 @@ pub(crate) fn import(
 }
 
 /// Makes a tool of a URL and a method.
-pub(crate) fn request(
+pub fn request(
     url: &str,
     method: &str,
     tool: &str,
