@@ -15,6 +15,9 @@ import { m } from "./messages";
 import { Door } from "./pages/Door";
 import { Tools } from "./pages/Tools";
 
+const New = lazy(() => import("./pages/New"));
+const Author = lazy(() => import("./pages/Author"));
+const NewVersion = lazy(() => import("./pages/NewVersion"));
 const Tool = lazy(() => import("./pages/Tool"));
 const Approvals = lazy(() => import("./pages/Approvals"));
 const Calls = lazy(() => import("./pages/Calls"));
@@ -61,6 +64,9 @@ function Frame() {
               <Route path="/"><Redirect to="/tools" replace /></Route>
               <Route path="/tools" component={Tools} />
               <Route path="/tools/:bundle/:slug/:version" component={Tool} />
+              <Route path="/author" component={New} />
+              <Route path="/author/:scope/:file" component={Author} />
+              <Route path="/version/:bundle/:slug/:version" component={NewVersion} />
               <Route path="/approvals" component={Approvals} />
               <Route path="/approvals/:id" component={Approvals} />
               <Route path="/calls" component={Calls} />
@@ -113,7 +119,7 @@ function Rail() {
       <Link className="brand" href="/tools"><Mark />Toolcrib</Link>
       <nav aria-label={m.nav.pages}>
         {items.map(([path, icon, name, count]) => (
-          <Link key={path} href={path} aria-current={location === path || location.startsWith(`${path}/`) ? "page" : undefined}>
+          <Link key={path} href={path} aria-current={location === path || location.startsWith(`${path}/`) || (path === "/tools" && /^\/(author|version)(\/|$)/.test(location)) ? "page" : undefined}>
             <Icon name={icon} />{name}
             {count ? <span className={`n num${path === "/approvals" ? " hot" : ""}`}>{count}</span> : null}
           </Link>

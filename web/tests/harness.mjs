@@ -84,7 +84,7 @@ export class Crib {
     page.faults = [];
     page.expected = [];
     page.on("console", (message) => {
-      if (message.type() === "error" || message.text().includes("Content Security Policy")) page.faults.push(message.text());
+      if (message.type() === "error" || message.text().includes("Content Security Policy")) page.faults.push(`${message.text()} ${message.location().url}`);
     });
     page.on("pageerror", (error) => page.faults.push(String(error)));
     const origin = this.url;
@@ -104,6 +104,26 @@ export class Crib {
   async remove() {
     await this.stop();
     rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** A crib and a page for a test, and both gone after it. */
+export async function sceneOf(browser, prepare, run, options) {
+  const crib = new Crib();
+  try {
+    await prepare?.(crib);
+    await crib.serve();
+    const page = await crib.page(browser, options);
+    try {
+      await run(crib, page);
+    } catch (error) {
+      await page.screenshot({ path: join(shots, "failed.png") }).catch(() => {});
+      throw error;
+    }
+    sound(page);
+    await page.context().close();
+  } finally {
+    await crib.remove();
   }
 }
 

@@ -590,6 +590,110 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/files": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the files of tools with their text, those that cannot be loaded too. */
+        get: operations["listFiles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/files/{scope}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the text of a tool's file. */
+        get: operations["getFile"];
+        /** Saves a text as the file of a tool, and trusts it. */
+        put: operations["saveFile"];
+        post?: never;
+        /** Deletes the file of a tool, for good. */
+        delete: operations["deleteFile"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/formats/{format}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Gives the JSON Schema of a format of tools, with a description of every field. */
+        get: operations["getFormat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/curl": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes the definition of an HTTP tool from a curl command, and stores nothing. */
+        post: operations["importCurl"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs the tests of a tool, also of a text that is not saved. */
+        post: operations["runTests"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/sandbox-plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says what holds the programs of a tool back, and what keeps each promise on this machine. */
+        get: operations["sandboxPlan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/secrets": {
         parameters: {
             query?: never;
@@ -727,7 +831,8 @@ export interface paths {
         delete: operations["removeUpstream"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Says what calls of a server's tools need: nothing, a person, or they are refused. */
+        patch: operations["setUpstreamApproval"];
         trace?: never;
     };
     "/api/upstreams/{name}/test": {
@@ -781,6 +886,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/stats/hours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the record of calls adds up to, hour by hour. */
+        get: operations["hours"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/metrics": {
         parameters: {
             query?: never;
@@ -796,6 +918,40 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the settings with their values, origins and meaning. */
+        get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/settings/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Changes a setting in `config.toml` of the home. */
+        patch: operations["changeSetting"];
         trace?: never;
     };
     "/api/health": {
@@ -1192,6 +1348,11 @@ export interface components {
             damaged?: components["schemas"]["DamagedFile"][];
             nextPageToken?: string | null;
         };
+        ApprovalSet: {
+            name: string;
+            tools: string[];
+            approval: components["schemas"]["UpstreamApproval"];
+        };
         ApprovalStatus: "pending" | "approved" | "denied" | "used" | "expired" | "withdrawn" | "replaced";
         Availability: {
             /** @constant */
@@ -1336,6 +1497,10 @@ export interface components {
             change: string;
             diff: string;
         };
+        ChangeSetting: {
+            /** @default null */
+            words?: string[] | null;
+        };
         ChangedField: {
             field: string;
             old?: unknown;
@@ -1388,6 +1553,29 @@ export interface components {
             calls: string[];
             problems: components["schemas"]["ProblemRow"][];
             shown?: components["schemas"]["ComparedShown"] | null;
+        };
+        CurlBody: {
+            command: string;
+            name: string;
+            /** @default null */
+            description?: string | null;
+            /** @default [] */
+            params?: string[];
+        };
+        CurlPart: {
+            name: string;
+            about: string;
+        };
+        CurlTool: {
+            content: string;
+            method: string;
+            url: string;
+            host: string;
+            hostAllowed: boolean;
+            arguments: components["schemas"]["CurlPart"][];
+            secrets: components["schemas"]["CurlPart"][];
+            leftOut: components["schemas"]["CurlPart"][];
+            notes: string[];
         };
         DamagedFile: {
             file: string;
@@ -1459,6 +1647,19 @@ export interface components {
             log: components["schemas"]["LogStats"];
             server: components["schemas"]["ServerNow"];
         };
+        Files: {
+            files: components["schemas"]["ToolText"][];
+        };
+        Filter: {
+            /** @default null */
+            q?: string | null;
+            /** @default null */
+            bundle?: string | null;
+            /** @default null */
+            effect?: string | null;
+            state?: components["schemas"]["FilterState"] | null;
+        };
+        FilterState: "on" | "off" | "attention" | "untagged";
         Finding: {
             rule: string;
             verdict: components["schemas"]["Verdict"];
@@ -1468,6 +1669,9 @@ export interface components {
         Fix: {
             span: components["schemas"]["Range_of_uint"];
             text: string;
+        };
+        FormatSchema: {
+            [key: string]: unknown;
         };
         Grant: {
             id: string;
@@ -1610,6 +1814,23 @@ export interface components {
             held: components["schemas"]["HeldItem"][];
             nextPageToken?: string | null;
         };
+        HourStats: {
+            at: string;
+            /** Format: uint64 */
+            calls: number;
+            /** Format: uint64 */
+            failed: number;
+            /** Format: uint64 */
+            refused: number;
+            durationMs: components["schemas"]["Durations"];
+            /** Format: uint64 */
+            answers: number;
+            approvalMs: components["schemas"]["Durations"];
+        };
+        Hours: {
+            hours: components["schemas"]["HourStats"][];
+            approvalMs: components["schemas"]["Durations"];
+        };
         ImportShown: {
             bundle: Record<string, never>;
             against: Record<string, never> | null;
@@ -1751,6 +1972,13 @@ export interface components {
                 code: string;
                 message: string;
             };
+        };
+        MismatchRow: {
+            field: string;
+            expected: unknown;
+            actual: unknown;
+            message: string;
+            diff?: string | null;
         };
         ModelReply: Record<string, never> | unknown[];
         Moment: {
@@ -1946,9 +2174,40 @@ export interface components {
             findings: components["schemas"]["Finding"][];
             commands: components["schemas"]["RanCommand"][];
         };
+        RunTests: {
+            /** @default null */
+            tool?: string | null;
+            /** @default null */
+            content?: string | null;
+            /** @default null */
+            file?: string | null;
+            /** @default null */
+            tests?: string[] | null;
+            /** @default false */
+            record?: boolean;
+            /** @default false */
+            everything?: boolean;
+        };
         Runs: {
             what: string;
             text: string;
+        };
+        SaveFile: {
+            content: string;
+            /** @default null */
+            digest?: string | null;
+        };
+        SavedTool: {
+            scope: string;
+            file: string;
+            shown: string;
+            name: string;
+            reference?: string | null;
+            digest: string;
+            isTrusted: boolean;
+            content: string;
+            problems: components["schemas"]["Problem"][];
+            created: boolean;
         };
         SecretRow: {
             name: string;
@@ -1991,6 +2250,26 @@ export interface components {
             /** Format: uint64 */
             streams: number;
         };
+        SetApproval: {
+            tools: string[];
+            approval: components["schemas"]["UpstreamApproval"];
+        };
+        SettingRow: {
+            key: string;
+            value: unknown;
+            origin: string;
+            saved?: unknown;
+            homeDecides: boolean;
+            restart: boolean;
+            default: unknown;
+            holds: string;
+            isList: boolean;
+            variable: string;
+            effect: string;
+        };
+        Settings: {
+            settings: components["schemas"]["SettingRow"][];
+        };
         Severity: "warning" | "error";
         Simulated: {
             tool: string;
@@ -2026,8 +2305,33 @@ export interface components {
             refused: components["schemas"]["RefusedSwitch"][];
         };
         Switches: {
-            tools: string[];
+            /** @default null */
+            tools?: string[] | null;
+            filter?: components["schemas"]["Filter"] | null;
             isEnabled: boolean;
+        };
+        TestRow: {
+            test: string;
+            status: string;
+            /** Format: uint64 */
+            durationMs: number;
+            /** Format: uint */
+            line: number;
+            mismatches: components["schemas"]["MismatchRow"][];
+            reason?: string | null;
+            /** Format: int64 */
+            exitCode?: number | null;
+            output?: string | null;
+            cleanup?: string[];
+        };
+        Tested: {
+            tests: components["schemas"]["TestRow"][];
+            /** Format: uint */
+            passed: number;
+            /** Format: uint */
+            failed: number;
+            content?: string | null;
+            notRecorded?: string[];
         };
         Text: {
             file?: string | null;
@@ -2135,6 +2439,17 @@ export interface components {
             firstAt?: string | null;
             lastAt?: string | null;
         };
+        ToolText: {
+            scope: string;
+            file: string;
+            shown: string;
+            name: string;
+            reference?: string | null;
+            digest: string;
+            isTrusted: boolean;
+            content: string;
+            problems: components["schemas"]["Problem"][];
+        };
         Tools: {
             tools: components["schemas"]["ToolRow"][];
             nextPageToken?: string | null;
@@ -2146,6 +2461,7 @@ export interface components {
             } | null;
             command?: string | null;
         };
+        UpstreamApproval: "allow" | "ask" | "deny";
         UpstreamPage: {
             upstreams: components["schemas"]["UpstreamRow"][];
             nextPageToken?: string | null;
@@ -2166,6 +2482,24 @@ export interface components {
             notes: string[];
         };
         Verdict: "allow" | "ask" | "deny";
+        Wall: {
+            reference: string;
+            reasons: string[];
+            lines: components["schemas"]["WallLine"][];
+            refused?: string | null;
+            /** Format: uint64 */
+            timeoutMs: number;
+            /** Format: uint64 */
+            maxOutputBytes: number;
+            /** Format: uint32 */
+            maxConcurrent: number;
+        };
+        WallLine: {
+            about: string;
+            promise: string;
+            backedBy: string;
+            kept: boolean;
+        };
     };
     responses: never;
     parameters: never;
@@ -3894,9 +4228,13 @@ export interface operations {
         parameters: {
             query?: {
                 tool?: string;
+                bundle?: string;
+                text?: string;
+                parent?: string;
                 status?: "running" | "waiting" | "done" | "ok" | "failed";
                 caller?: string;
                 since?: string;
+                until?: string;
                 pageSize?: number;
                 recommendedPageSize?: number;
                 pageToken?: string;
@@ -5651,6 +5989,603 @@ export interface operations {
             };
         };
     };
+    listFiles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Files"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scope: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ToolText"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    saveFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                scope: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "description: Says hello\ntags: [read]\nbash: echo hello\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SaveFile"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedTool"];
+                };
+            };
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SavedTool"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    deleteFile: {
+        parameters: {
+            query?: {
+                digest?: string;
+            };
+            header?: never;
+            path: {
+                scope: string;
+                file: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    getFormat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                format: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormatSchema"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    importCurl: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "command": "curl 'https://api.example.com/v1/now?q=Bern'",
+                 *       "name": "weather",
+                 *       "params": [
+                 *         "q"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CurlBody"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CurlTool"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    runTests: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "file": "hello.yaml",
+                 *       "content": "description: Says hello\ntags: [read]\nbash: echo hello\ntests:\n  - name: greets\n    expected: {output-contains: hello}\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RunTests"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tested"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    sandboxPlan: {
+        parameters: {
+            query?: {
+                tool?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Wall"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     listSecrets: {
         parameters: {
             query?: {
@@ -6425,6 +7360,103 @@ export interface operations {
             };
         };
     };
+    setUpstreamApproval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "tools": [
+                 *         "read_file"
+                 *       ],
+                 *       "approval": "allow"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SetApproval"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalSet"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     testUpstream: {
         parameters: {
             query?: never;
@@ -6644,6 +7676,59 @@ export interface operations {
             };
         };
     };
+    hours: {
+        parameters: {
+            query?: {
+                since?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hours"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     metrics: {
         parameters: {
             query?: never;
@@ -6678,6 +7763,153 @@ export interface operations {
                 };
             };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Settings"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    changeSetting: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "words": [
+                 *         "5000"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeSetting"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingRow"];
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };

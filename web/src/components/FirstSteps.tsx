@@ -16,8 +16,8 @@ export function FirstSteps({ tools }: { tools: ToolRow[] }) {
   if (hidden || !stats || !clients) return null;
   const steps: [string, string, boolean, React.ReactNode][] = [
     [m.first.one, m.first.oneText, stats.total.calls > 0, <Link key="1" className="btn" href="/tools/core/list-directory/v1">{m.first.oneGo}</Link>],
-    [m.first.two, m.first.twoText, tools.some((tool) => !tool.isBuiltIn), <Command key="2" text="toolcrib init" />],
-    [m.first.three, m.first.threeText, clients.length > 0, <Command key="3" text="toolcrib connect claude-code" />],
+    [m.first.two, m.first.twoText, tools.some((tool) => !tool.isBuiltIn), <div key="2" className="row wrap"><Link className="btn" href="/author">{m.first.twoGo}</Link></div>],
+    [m.first.three, m.first.threeText, clients.length > 0, <div key="3" className="stack gap"><div className="row"><Link className="btn" href="/clients">{m.first.threeGo}</Link></div><Command text="toolcrib connect claude-code" /></div>],
   ];
   if (steps.every(([, , done]) => done)) return null;
   return (

@@ -12,9 +12,10 @@ import { Copy, Pretty, Segments, Status, useKey, useNow, Words } from "./basics"
 import { Diff } from "./Diff";
 import { elsewhere, type Elsewhere } from "./elsewhere";
 import { Icon } from "./icons";
+import { SaveAsTest, useTests } from "./SaveAsTest";
 import { change, preview, type Run, start, stop, type Tester as State, useTester } from "./tester";
 
-export function Tester({ tool }: { tool: Tool }) {
+export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
   const tester = useTester(tool);
   const schema = tool.inputSchema as Schema;
   const check = useMemo(() => checker(schema), [schema]);
@@ -25,18 +26,20 @@ export function Tester({ tool }: { tool: Tool }) {
   const isRunning = tester.run !== null && ["running", "waiting", "stopping"].includes(tester.run.state);
   const off = tool.availability.state === "ready" ? null : tool.availability.reason;
   const blocked = tester.text !== null ? m.form.notJson : (Object.values(tester.blocked)[0] ?? null);
+  // What is missing cannot be right. Everything else is a hint: the server's validator is the authority.
+  const missing = Object.entries(problems).filter(([, why]) => why === "required");
   const run = () => {
     setTried(true);
-    if (off === null && blocked === null && Object.keys(problems).length === 0 && !isRunning) void start(tool);
+    if (off === null && blocked === null && missing.length === 0 && !isRunning) void start(tool);
   };
   useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey), run);
   useKey((event) => event.key === "Escape" && isRunning, () => stop(tool));
-  const wrong = [...Object.entries(tester.blocked), ...(tried ? Object.entries(problems) : [])];
+  const wrong = [...Object.entries(tester.blocked), ...(tried ? missing : [])];
   return (
     <div className="two">
       <section aria-label={m.tool.args}>
         <div className="bar"><h2>{m.tool.args}</h2><span className="sp" /><Segments label={m.tool.args} value={tester.view} choices={[["form", m.tool.form], ["json", m.tool.json]]} onChange={(view) => change(tool, { view })} /></div>
-        <StartFrom tool={tool} />
+        <StartFrom tool={tool} file={file} />
         {tester.view === "form" && tester.text === null
           ? <SchemaForm schema={schema} value={tester.args} problems={shown} onChange={(args) => change(tool, { args })} onBlock={(pointer, why) => block(tool, tester, pointer, why)} />
           : <JsonView tool={tool} tester={tester} />}
@@ -45,6 +48,8 @@ export function Tester({ tool }: { tool: Tool }) {
             ? <button type="button" className="btn bad" disabled={tester.run?.state === "stopping"} onClick={() => stop(tool)}>{tester.run?.state === "stopping" ? m.tool.stopping : m.tool.stop} <kbd>Esc</kbd></button>
             : <button type="button" className="btn pri" aria-disabled={off !== null || blocked !== null} title={off ?? blocked ?? undefined} onClick={run}><Icon name="play" />{m.tool.run} <kbd>Ctrl ⏎</kbd></button>}
           <button type="button" className="btn" disabled={blocked !== null || isRunning} title={blocked ?? undefined} onClick={() => { setTried(true); void preview(tool); }}>{m.tool.preview}</button>
+          <span className="sp" />
+          <SaveAsTest tool={tool} file={file} args={tester.args} blocked={blocked} />
         </div>
         <div className="stack gap">
           {off !== null ? <p className="msg" role="alert">{m.tool.off} {off}</p> : null}
@@ -67,7 +72,8 @@ function block(tool: Tool, tester: State, pointer: string, why: string | null) {
   change(tool, { blocked: why === null ? rest : { ...rest, [pointer]: why } });
 }
 
-function StartFrom({ tool }: { tool: Tool }) {
+function StartFrom({ tool, file }: { tool: Tool; file?: string | null }) {
+  const tests = useTests(tool, file);
   const last = useQuery({
     queryKey: ["calls", "last", tool.name],
     queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, pageSize: 1 } }, signal })),
@@ -81,6 +87,7 @@ function StartFrom({ tool }: { tool: Tool }) {
       <button type="button" className="chip" onClick={() => use({})}>{m.tool.empty}</button>
       {examples.slice(0, 3).map((example, at) => <button key={at} type="button" className="chip" title={JSON.stringify(example)} onClick={() => use(example)}>{m.tool.example(at)}</button>)}
       {call?.parameters ? <button type="button" className="chip" title={JSON.stringify(call.parameters)} onClick={() => use(call.parameters!)}>{m.tool.lastCall}</button> : null}
+      {tests.slice(0, 4).map((test) => <button key={test.name} type="button" className="chip" title={JSON.stringify(test.parameters)} onClick={() => use(test.parameters as Args)}>{m.tool.fromTest(test.name)}</button>)}
     </div>
   );
 }
@@ -128,7 +135,7 @@ function Output({ tool, run, plan, onAgain, isRunning }: { tool: Tool; run: Run 
   );
 }
 
-function RunState({ run }: { run: Run }) {
+export function RunState({ run }: { run: Run }) {
   const now = useNow(100);
   const took = format.took((run.endedAt ?? now) - run.startedAt);
   if (run.state === "waiting") return <span className="st wait"><Icon name="clock" size={14} />{m.tool.waits} <Link href="/approvals">{m.nav.approvals}</Link> · <span className="num">{took}</span></span>;
@@ -160,9 +167,9 @@ export function RunShown({ run }: { run: Run }) {
         ))}</div>
       ) : null}
       {run.log.length > 0 || !outcome ? <pre ref={log} className={`out${outcome ? "" : " log"}`} role="log" aria-label={m.tool.output} tabIndex={0}>{run.log.map((part, at) => <span key={at} className={part.stream === "stderr" ? "stderr" : undefined}>{part.text}</span>)}{run.progress && !outcome ? `\n${run.progress}` : ""}</pre> : null}
-      {outcome ? <Pretty className="out result" value={outcome.ok ? outcome.value : { ok: false, error: outcome.error }} /> : null}
+      {outcome && !(outcome.ok && outcome.value === undefined) ? <Pretty className="out result" value={outcome.ok ? outcome.value : { ok: false, error: outcome.error }} /> : null}
       <div className="outfoot">
-        {outcome ? <span>{m.tool.exact}</span> : <label className="row"><input type="checkbox" checked={follows} onChange={(event) => setFollows(event.target.checked)} />{m.tool.follow}</label>}
+        {outcome ? <span>{outcome.ok && outcome.value === undefined ? m.calls.fromRecord : m.tool.exact}</span> : <label className="row"><input type="checkbox" checked={follows} onChange={(event) => setFollows(event.target.checked)} />{m.tool.follow}</label>}
         <span className="sp" />
         <Link href={`/calls/${encodeURIComponent(outcome?.metadata?.callId ?? run.callId)}`}><code>{(outcome?.metadata?.callId ?? run.callId).slice(0, 13)}…</code></Link>
       </div>

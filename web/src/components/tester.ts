@@ -4,33 +4,7 @@
 import { useSyncExternalStore } from "react";
 import { type Args, api, ApiError, data, placeOf, reason, type Schemas, type ToolRow } from "../api/client";
 import { stream } from "../api/stream";
-
-export interface Step {
-  name: string;
-  note: string;
-  state: "now" | "ok" | "failed" | "skipped";
-  ms?: number;
-}
-
-export interface Run {
-  callId: string;
-  state: "running" | "waiting" | "stopping" | "done" | "lost";
-  startedAt: number;
-  endedAt?: number;
-  log: { stream: string; text: string }[];
-  steps: Step[];
-  progress?: string;
-  approval?: string;
-  outcome?: Outcome;
-  problem?: string;
-}
-
-export interface Outcome {
-  ok: boolean;
-  value?: unknown;
-  error?: { code: string; message: string; details?: Record<string, unknown> };
-  metadata?: { callId: string; durationMs: number; queueTimeMs: number; executionTimeMs: number; sandbox?: unknown; parameters?: unknown };
-}
+import { heard, type Outcome, type Run } from "./run";
 
 export interface Tester {
   view: "form" | "json";
@@ -44,9 +18,10 @@ export interface Tester {
   plan: { plan?: Schemas["Planned"]; problem?: string } | null;
 }
 
+export type { Outcome, Run } from "./run";
+
 type Place = Pick<ToolRow, "bundle" | "slug" | "version">;
 
-const MAX_LOG = 400_000;
 const testers = new Map<string, Tester>();
 const listeners = new Set<() => void>();
 const keyOf = (place: Place) => `${place.bundle}/${place.slug}@${place.version}`;
@@ -91,7 +66,7 @@ export async function start(place: Place) {
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ args: tester.args, callId, approvals: tester.asksFirst ? "wait" : "yes" }),
     }, {
-      event: (event) => heard(place, callId, event.event, JSON.parse(event.data) as Record<string, unknown>, end),
+      event: (event) => changeRun(place, callId, (run) => heard(run, event.event, JSON.parse(event.data) as Record<string, unknown>)),
       answered: (body) => end(body as Outcome),
     });
     const run = get(place).run;
@@ -120,34 +95,6 @@ export async function look(place: Place, callId: string, end?: (outcome: Outcome
       if (error instanceof ApiError && error.status !== 0) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));
     }
-  }
-}
-
-function heard(place: Place, callId: string, kind: string, event: Record<string, unknown>, end: (outcome: Outcome) => void) {
-  const text = (name: string) => (typeof event[name] === "string" ? event[name] : "");
-  switch (kind) {
-    case "output":
-      return changeRun(place, callId, (run) => {
-        const last = run.log.at(-1);
-        const joined = last?.stream === text("stream") ? [...run.log.slice(0, -1), { stream: last.stream, text: (last.text + text("chunk")).slice(-MAX_LOG) }] : [...run.log, { stream: text("stream"), text: text("chunk") }].slice(-2000);
-        return { log: joined };
-      });
-    case "step":
-      return changeRun(place, callId, (run) => {
-        const name = text("name") || text("step") || text("id") || "step";
-        const status = text("status") || text("state");
-        const state: Step["state"] = status === "failed" ? "failed" : status === "skipped" ? "skipped" : ["finished", "done", "ok", "succeeded"].includes(status) ? "ok" : "now";
-        const step: Step = { name, note: text("message") || text("reason") || status, state, ms: typeof event["durationMs"] === "number" ? event["durationMs"] : undefined };
-        const at = run.steps.findIndex((one) => one.name === name);
-        return { steps: at < 0 ? [...run.steps, step] : run.steps.map((one, index) => (index === at ? step : one)) };
-      });
-    case "progress":
-      return changeRun(place, callId, () => ({ progress: text("message") || (typeof event["progress"] === "number" ? `${event["progress"]}${typeof event["total"] === "number" ? ` of ${event["total"]}` : ""}` : "") }));
-    case "approval":
-      return changeRun(place, callId, () => ({ state: text("status") === "pending" ? "waiting" : "running", approval: text("approvalId") || text("id") }));
-    case "outcome":
-      return end(event as unknown as Outcome);
-    default:
   }
 }
 

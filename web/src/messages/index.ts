@@ -33,7 +33,8 @@ export const format = {
   short: (n: number) => new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 }).format(n),
   time: (at: string) => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(new Date(at)),
   day: (at: string) => new Intl.DateTimeFormat(locale(), { dateStyle: "medium" }).format(new Date(at)),
-  clock: (at: Date | string) => new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit" }).format(new Date(at)),
+  shortDay: (at: string) => new Intl.DateTimeFormat(locale(), { month: "short", day: "numeric" }).format(new Date(at)),
+  clock: (at: Date | string) => new Intl.DateTimeFormat(locale(), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }).format(new Date(at)),
   /** Milliseconds as people say them. */
   took(ms: number | null | undefined): string {
     if (ms === null || ms === undefined) return "–";

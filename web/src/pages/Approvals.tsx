@@ -6,11 +6,12 @@ import { Link, useLocation, useParams } from "wouter";
 import { ApiError, type Approval, api, type Args, data, reason, type Schemas } from "../api/client";
 import { useConnection } from "../api/live";
 import { useTools, useWaiting } from "../api/queries";
-import { Ago, EffectTag, Failed, Loading, Pretty, say, Segments, Status, useKey, useNow, Words } from "../components/basics";
+import { Ago, EffectTag, Failed, Loading, Pretty, say, Segments, useKey, useNow, Words } from "../components/basics";
 import { Dialog } from "../components/Dialog";
 import { Diff } from "../components/Diff";
 import { Icon } from "../components/icons";
-import { format, m } from "../messages";
+import { LiveCall } from "../components/LiveCall";
+import { m } from "../messages";
 import { checker } from "../schema/check";
 import { SchemaForm } from "../schema/Form";
 import { same, type Schema } from "../schema/resolve";
@@ -46,7 +47,7 @@ export default function Approvals() {
       {waiting.isPending ? <Loading /> : list.length === 0 && !id ? (
         <><div className="panel"><div className="empty"><Icon name="approvals" size={24} /><b>{m.approvals.none}</b><span>{m.approvals.noneHint}</span></div></div><Decided /></>
       ) : (
-        <div className="queue">
+        <div className={list.length > 0 ? "queue" : undefined}>
           <div>
             <nav aria-label={m.approvals.title}>
               {list.map((one) => <Card key={one.id} one={one} current={one.id === id} />)}
@@ -145,7 +146,7 @@ function Question({ one }: { one: Approval; onNext(): void }) {
         {one.offers && one.offers.length > 0 ? (
           <div className="row wrap sub">
             <label htmlFor="grant">{m.approvals.grant}</label>
-            <select id="grant" className="in grant" value={grant} onChange={(event) => setGrant(Number(event.target.value))}><option value={-1}>{m.approvals.grantNo}</option>{one.offers.map((one, at) => <option key={at} value={at}>{one.words}</option>)}</select>
+            <select id="grant" className="in grant" value={grant} onChange={(event) => setGrant(Number(event.target.value))}><option value={-1}>{m.approvals.grantNo}</option>{one.offers.map((one, at) => <option key={at} value={at}>{one.words.replaceAll("`", "")}</option>)}</select>
             {offer ? <select className="in grant" aria-label={m.approvals.grantScope} value={scope} onChange={(event) => setScope(event.target.value as typeof scope)}>{(["session", "project", "user"] as const).map((one) => <option key={one} value={one}>{m.approvals.scopes[one]}</option>)}</select> : null}
             {offer && simulated.data?.words ? <span>{m.approvals.simulated} {simulated.data.words}</span> : null}
           </div>
@@ -184,11 +185,6 @@ function Deny({ open, onClose, onDeny }: { open: boolean; onClose(): void; onDen
 }
 
 function Answered({ one }: { one: Approval }) {
-  // The call that was approved, as it goes on.
-  const calls = useQuery({
-    queryKey: ["calls", "approved", one.id],
-    queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: one.tool, pageSize: 20 } }, signal })).then((page) => page.calls.find((call) => (call.approval as { id?: string } | undefined)?.id === one.id) ?? null),
-  });
   return (
     <article className="panel det">
       <header className="stack gap">
@@ -196,8 +192,8 @@ function Answered({ one }: { one: Approval }) {
         <p className="effect"><Words text={one.effect} capital /></p>
         {one.answer ? <p className="sub">{one.answer.by} · <Ago at={one.answer.at} />{one.answer.reason ? ` · ${one.answer.reason}` : ""}</p> : null}
       </header>
-      {calls.data ? <div className="sec row"><b>{m.approvals.live}</b><Status status={calls.data.status} ok={calls.data.ok} code={calls.data.code} /><span className="num sub">{format.took(calls.data.durationMs)}</span><span className="sp" /><Link className="btn sm" href={`/calls/${encodeURIComponent(calls.data.callId)}`}>{m.calls.detail}</Link></div> : null}
-      <Pretty value={one.answer?.modifiedArgs ?? one.args} />
+      {one.answer?.approved ? <div className="sec"><LiveCall callId={one.stepId} /></div> : null}
+      <div className="sec"><h2>{m.approvals.args}</h2><Pretty value={one.answer?.modifiedArgs ?? one.args} /></div>
     </article>
   );
 }

@@ -1,30 +1,37 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useRef, useState } from "react";
 import { Link } from "wouter";
 import { ApiError, api, type BundleRow, data, reason } from "../api/client";
 import { headers } from "../api/client";
 import { useBundles } from "../api/queries";
-import { Command, Failed, Loading, say, Switch } from "../components/basics";
+import { Failed, Loading, say, Switch } from "../components/basics";
 import { Confirm, Dialog } from "../components/Dialog";
 import { Diff } from "../components/Diff";
+import { download } from "../components/download";
+import { CompareArchive, NewBundle } from "../components/NewBundle";
+import { Upstreams } from "../components/Upstreams";
 import { m } from "../messages";
 
 export default function Bundles() {
   const bundles = useBundles();
   const [imports, setImports] = useState(false);
+  const [makes, setMakes] = useState(false);
+  const [compares, setCompares] = useState<string | null>(null);
   return (
     <>
-      <div className="bar"><h1>{m.bundles.title}</h1><span className="sub">{m.bundles.hint}</span><span className="sp" /><button type="button" className="btn" onClick={() => setImports(true)}>{m.bundles.import}</button></div>
+      <div className="bar"><h1>{m.bundles.title}</h1><span className="sub">{m.bundles.hint}</span><span className="sp" /><button type="button" className="btn" onClick={() => setMakes(true)}>{m.bundles.new}</button><button type="button" className="btn" onClick={() => setImports(true)}>{m.bundles.import}</button></div>
       {bundles.error ? <Failed error={bundles.error} retry={() => void bundles.refetch()} /> : bundles.isPending ? <Loading /> : (
-        <div className="panel">{bundles.data.map((bundle) => <Line key={bundle.bundleID} bundle={bundle} />)}</div>
+        <div className="panel">{bundles.data.map((bundle) => <Line key={bundle.bundleID} bundle={bundle} onCompare={() => setCompares(bundle.slug)} />)}</div>
       )}
       <Upstreams />
       <Import open={imports} onClose={() => setImports(false)} />
+      <NewBundle open={makes} onClose={() => setMakes(false)} />
+      <CompareArchive slug={compares} onClose={() => setCompares(null)} />
     </>
   );
 }
 
-function Line({ bundle }: { bundle: BundleRow }) {
+function Line({ bundle, onCompare }: { bundle: BundleRow; onCompare(): void }) {
   const queries = useQueryClient();
   const [asks, setAsks] = useState(false);
   const old = () => Promise.all(["bundles", "tools", "tool"].map((name) => queries.invalidateQueries({ queryKey: [name] })));
@@ -36,22 +43,17 @@ function Line({ bundle }: { bundle: BundleRow }) {
   return (
     <div className="line">
       <div className="grow"><Link className="slug" href={`/tools?bundle=${encodeURIComponent(bundle.slug)}`}>{bundle.slug}</Link> <b>{bundle.displayName}</b><div className="sub">{m.bundles.kinds[bundle.kind]} · {m.bundles.tools(bundle.tools)}{isGone ? ` · ${m.bundles.inBin}` : ""} · {bundle.description}</div>{bundle.problem ? <div className="msg">{bundle.problem}</div> : null}</div>
-      {bundle.kind === "store" && !isGone ? <><button type="button" className="btn sm" onClick={() => void download(bundle.slug)}>{m.bundles.export}</button><button type="button" className="btn sm bad" onClick={() => setAsks(true)}>{m.bundles.bin}</button></> : null}
+      {bundle.kind === "store" && !isGone ? <><button type="button" className="btn sm" onClick={() => void exportBundle(bundle.slug)}>{m.bundles.export}</button><button type="button" className="btn sm" onClick={onCompare}>{m.bundles.compare}</button><button type="button" className="btn sm bad" onClick={() => setAsks(true)}>{m.bundles.bin}</button></> : null}
       {isGone ? <button type="button" className="btn sm" onClick={() => restore.mutate()}>{m.bundles.restore}</button> : <Switch label={m.tools.switchBundle(bundle.displayName)} checked={change.isPending ? change.variables : bundle.isEnabled} disabled={change.isPending} onChange={(next) => change.mutate(next)} />}
       <Confirm open={asks} danger title={m.bundles.binAsk(bundle.slug)} text={m.bundles.binText} yes={m.bundles.bin} onClose={() => setAsks(false)} onYes={() => bin.mutate()} />
     </div>
   );
 }
 
-async function download(slug: string) {
+async function exportBundle(slug: string) {
   const response = await fetch(`/api/bundles/${encodeURIComponent(slug)}/export`, { headers: headers() });
   if (!response.ok) return say(reason(new ApiError(response.status, await response.json().catch(() => null))));
-  const url = URL.createObjectURL(await response.blob());
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = `${slug}.zip`;
-  link.click();
-  URL.revokeObjectURL(url);
+  download(`${slug}.zip`, await response.blob());
 }
 
 interface Shown {
@@ -105,26 +107,5 @@ function Import({ open, onClose }: { open: boolean; onClose(): void }) {
         <div className="row"><button type="button" className="btn pri" disabled={!file || !shown || take.isPending} onClick={() => file && take.mutate(file)}>{m.bundles.importNow}</button><button type="button" className="btn" onClick={close}>{m.common.cancel}</button></div>
       </div>
     </Dialog>
-  );
-}
-
-function Upstreams() {
-  const queries = useQueryClient();
-  const list = useQuery({ queryKey: ["bundles", "upstreams"], queryFn: () => data(api.GET("/api/upstreams", { params: { query: { pageSize: 500 } } })).then((page) => page.upstreams) });
-  const accept = useMutation({ mutationFn: (name: string) => data(api.POST("/api/upstreams/{name}/accept", { params: { path: { name } }, body: {} as never })), onError: (error) => say(reason(error)), onSettled: () => queries.invalidateQueries() });
-  const test = useMutation({ mutationFn: (name: string) => data(api.POST("/api/upstreams/{name}/test", { params: { path: { name } } })), onError: (error) => say(reason(error)), onSettled: () => queries.invalidateQueries({ queryKey: ["bundles", "upstreams"] }) });
-  return (
-    <section className="above">
-      <div className="bar"><h2>{m.bundles.upstreams}</h2></div>
-      {list.error ? <Failed error={list.error} /> : list.isPending ? <Loading /> : list.data.length === 0 ? <><p className="sub gapbelow">{m.bundles.upstreamNone}</p><Command text="toolcrib upstream add NAME -- COMMAND" /></> : (
-        <div className="panel">{list.data.map((one) => (
-          <div key={one.name} className="line top">
-            <div className="grow"><b className="slug">{one.name}</b> <span className="sub">{one.transport} · {one.reachedBy} · {one.state} · {m.bundles.tools(one.tools)}</span>{one.notes.map((note) => <div key={note} className="sub">{note}</div>)}{one.changes.map((change) => <div key={change.tool}><code>{change.tool}</code> {change.change}<Diff text={change.diff} /></div>)}</div>
-            <button type="button" className="btn sm" disabled={test.isPending} onClick={() => test.mutate(one.name)}>{m.bundles.test}</button>
-            {one.changes.length > 0 ? <button type="button" className="btn sm" disabled={accept.isPending} onClick={() => accept.mutate(one.name)}>{m.bundles.accept}</button> : null}
-          </div>
-        ))}</div>
-      )}
-    </section>
   );
 }

@@ -34,7 +34,7 @@ export default function Clients() {
         <h2>{m.clients.setup}</h2><p className="sub">{m.clients.setupHint}</p>
         <div className="grid2">{PROGRAMS.map((program) => <Command key={program} text={`toolcrib connect ${program}`} />)}</div>
         <h2>{m.clients.mcp}</h2>
-        <div className="panel"><Pretty value={{ mcpServers: { toolcrib: { type: "http", url: `${window.location.origin}/mcp`, headers: { Authorization: "Bearer TOKEN" } } } }} /></div>
+        <div className="panel"><Pretty value={{ mcpServers: { toolcrib: { type: "http", url: `${window.location.origin}/mcp`, headers: { Authorization: `Bearer ${add.data?.token ?? "TOKEN"}` } } } }} /></div>
       </section>
       <Confirm open={removes !== null} danger title={m.clients.removeAsk(removes ?? "")} text={m.clients.removeText} yes={m.clients.remove} onClose={() => setRemoves(null)} onYes={() => removes && remove.mutate(removes)} />
     </>

@@ -1,7 +1,10 @@
-import { useState } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
 import { Link } from "wouter";
+import { api, data } from "../api/client";
 import { useStats } from "../api/queries";
 import { Failed, Loading, Segments } from "../components/basics";
+import { CallsChart, type Hour, HoursTable, LatencyChart, WaitChart } from "../components/Charts";
 import { format, m } from "../messages";
 
 /** A person or a rule said no: nothing failed. */
@@ -10,9 +13,34 @@ const DENIALS = new Set(["APPROVAL_DENIED", "APPROVAL_EXPIRED", "APPROVAL_UNAVAI
 type Stat = { codes: Record<string, number>; calls: number; failed: number };
 const denied = (stat: Stat) => Object.entries(stat.codes).reduce((sum, [code, n]) => sum + (DENIALS.has(code) ? n : 0), 0);
 
+/** The calls of one hour. */
+const hrefOf = (at: string) => `/calls?from=${encodeURIComponent(at)}&to=${encodeURIComponent(new Date(new Date(at).getTime() + HOUR).toISOString())}`;
+
+const HOUR = 3_600_000;
+
+/** Every hour of a time, those without calls too. */
+function useHours(hours: number) {
+  const asked = useQuery({
+    queryKey: ["stats", "hours", hours],
+    queryFn: ({ signal }) => data(api.GET("/api/stats/hours", { params: { query: { since: new Date(Date.now() - hours * HOUR).toISOString() } }, signal })),
+  });
+  const list = useMemo(() => {
+    const known = new Map((asked.data?.hours ?? []).map((hour) => [new Date(hour.at).getTime(), hour]));
+    const last = Math.floor(Date.now() / HOUR);
+    return Array.from({ length: Math.max(2, hours) }, (_, at): Hour => {
+      const begun = (last - Math.max(2, hours) + 1 + at) * HOUR;
+      const hour = known.get(begun);
+      return { at: new Date(begun).toISOString(), calls: hour?.calls ?? 0, failed: hour?.failed ?? 0, refused: hour?.refused ?? 0, p50: hour?.durationMs.p50 ?? 0, p95: hour?.durationMs.p95 ?? 0, wait: hour && hour.answers > 0 ? hour.approvalMs.p50 : null };
+    });
+  }, [asked.data, hours]);
+  return { ...asked, list };
+}
+
 export default function Metrics() {
   const [hours, setHours] = useState("24");
+  const [asTable, setAsTable] = useState(false);
   const stats = useStats(Number(hours));
+  const byHour = useHours(Number(hours));
   if (stats.error) return <Failed error={stats.error} retry={() => void stats.refetch()} />;
   const figures = stats.data;
   const total = figures?.total as (Stat & { durationMs: { p50: number; p95: number } }) | undefined;
@@ -22,7 +50,7 @@ export default function Metrics() {
   const worst = Math.max(1, ...failing.map((one) => one.failed));
   return (
     <>
-      <div className="bar"><h1>{m.metrics.title}</h1><span className="sp" /><Segments label={m.calls.since} value={hours} choices={[["1", m.metrics.hour], ["24", m.metrics.day], ["168", m.metrics.week]]} onChange={setHours} /></div>
+      <div className="bar"><h1>{m.metrics.title}</h1><span className="sp" /><Segments label={m.calls.since} value={hours} choices={[["1", m.metrics.hour], ["24", m.metrics.day], ["168", m.metrics.week]]} onChange={setHours} /><button type="button" className="btn" aria-pressed={asTable} onClick={() => setAsTable(!asTable)}>{asTable ? m.metrics.chart : m.metrics.table}</button></div>
       {!figures || !total ? <Loading /> : (
         <>
           <div className="figures num">
@@ -30,8 +58,11 @@ export default function Metrics() {
             <Link href={`/calls?hours=${hours}&status=failed`}><b>{total.calls === 0 ? "–" : `${((100 * (total.failed - denied(total))) / total.calls).toFixed(1)} %`}</b>{m.metrics.failed}</Link>
             <div><b>{format.took(total.durationMs.p50)}</b>{m.metrics.median}</div>
             <div><b>{format.took(total.durationMs.p95)}</b>{m.metrics.p95}</div>
+            <div><b>{byHour.data && byHour.data.approvalMs.max > 0 ? format.took(byHour.data.approvalMs.p50) : "–"}</b>{m.metrics.waitMedian}</div>
             <Link href="/approvals"><b>{format.number(Number((figures.approvals as Record<string, number>)["pending"] ?? 0))}</b>{m.metrics.waits}</Link>
           </div>
+          {byHour.error ? <Failed error={byHour.error} /> : null}
+          {byHour.data && byHour.list.some((hour) => hour.calls > 0 || hour.wait !== null) ? (asTable ? <HoursTable hours={byHour.list} hrefOf={hrefOf} /> : <><CallsChart hours={byHour.list} hrefOf={hrefOf} /><LatencyChart hours={byHour.list} /><WaitChart hours={byHour.list} /></>) : null}
           {tools.length === 0 ? <div className="panel"><div className="empty">{m.metrics.none}</div></div> : (
             <section className="panel scroll"><table><caption className="vh">{m.metrics.byTool}</caption><thead><tr><th>{m.calls.tool}</th><th>{m.metrics.byTool}</th><th className="r">{m.metrics.calls}</th><th className="r">{m.metrics.median}</th><th className="r">{m.metrics.p95}</th></tr></thead>
               <tbody>{tools.map((tool) => <tr key={`${tool.bundle}/${tool.tool}`}><td><Link className="slug" href={`/calls?hours=${hours}&tool=${encodeURIComponent(tool.tool)}`}>{tool.tool}</Link></td><td className="wide"><div className="meter ok"><i style={{ width: `${(100 * tool.calls) / most}%` }} /></div></td><td className="r num">{format.number(tool.calls)}</td><td className="r num">{format.took(tool.durationMs.p50)}</td><td className="r num">{format.took(tool.durationMs.p95)}</td></tr>)}</tbody></table></section>

@@ -1,15 +1,19 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { api, data, placeOf, reason, type Tool as ToolDoc } from "../api/client";
 import { useTool, useTools } from "../api/queries";
-import { Ago, Command, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, Status, Switch } from "../components/basics";
+import { Ago, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, Status, Switch } from "../components/basics";
+import { EditLinks, FileText } from "../components/EditLinks";
+import { SandboxPlan } from "../components/SandboxPlan";
 import { Tester } from "../components/Tester";
 import { useTester } from "../components/tester";
 import { format, m } from "../messages";
 
-const TABS = ["try", "definition", "models", "policy", "calls"] as const;
+const ToolTests = lazy(() => import("../author/ToolTests"));
+
+const TABS = ["try", "definition", "models", "policy", "tests", "calls"] as const;
 
 export default function Tool() {
   const place = useParams<{ bundle: string; slug: string; version: string }>();
@@ -36,16 +40,18 @@ export default function Tool() {
         <EffectTag effects={tool.effects} />
         <span className="sub">{m.tools.kinds[tool.type] ?? tool.type}{row?.tokens ? ` · ${m.tool.tokens(format.number(row.tokens))}` : ""}</span>
         <span className="sp" />
+        <EditLinks tool={tool} file={row?.file} />
         <span className="row sub">{m.tool.enabled}<Switch label={m.tools.switchTool(tool.slug)} checked={change.isPending ? change.variables : tool.isEnabled} disabled={change.isPending} onChange={(next) => change.mutate(next)} /></span>
       </div>
       <p className="sub lead">{tool.description}</p>
       {tool.warnings?.map((warning) => <div key={String(warning)} className="note">{String(warning)}</div>)}
       <Tabs.Root value={tab} onValueChange={(next) => setParams((before) => { before.set("tab", String(next)); return before; }, { replace: true })}>
         <Tabs.List className="tabs">{TABS.map((one) => <Tabs.Tab key={one} value={one}>{m.tool.tabs[one]}</Tabs.Tab>)}</Tabs.List>
-        <Tabs.Panel value="try"><Pane name={`try ${tool.digest}`}><Tester tool={tool} /></Pane></Tabs.Panel>
+        <Tabs.Panel value="try"><Pane name={`try ${tool.digest}`}><Tester tool={tool} file={row?.file} /></Pane></Tabs.Panel>
         <Tabs.Panel value="definition"><Pane name="definition"><Definition tool={tool} file={row?.file} /></Pane></Tabs.Panel>
         <Tabs.Panel value="models"><Pane name="models"><Models tool={tool} /></Pane></Tabs.Panel>
         <Tabs.Panel value="policy"><Pane name="policy"><Policy tool={tool} /></Pane></Tabs.Panel>
+        <Tabs.Panel value="tests"><Pane name="tests"><Suspense fallback={<Loading />}><ToolTests tool={tool} file={row?.file} /></Suspense></Pane></Tabs.Panel>
         <Tabs.Panel value="calls"><Pane name="calls"><ToolCalls tool={tool} /></Pane></Tabs.Panel>
       </Tabs.Root>
     </>
@@ -56,7 +62,8 @@ function Definition({ tool, file }: { tool: ToolDoc; file?: string | null }) {
   const limits = (tool as { limits?: Record<string, number> }).limits;
   return (
     <div className="stack">
-      {tool.isBuiltIn ? <div className="note info"><span>{m.tool.readOnly}</span></div> : <><p className="sub">{m.tool.editHint}</p><Command text={`toolcrib edit ${tool.name}`} /></>}
+      {tool.isBuiltIn ? <div className="note info"><span>{m.tool.readOnly}</span></div> : null}
+      <FileText tool={tool} file={file} />
       <dl className="dl">
         <dt>{m.tool.source}</dt><dd>{tool.source}</dd>
         {file ? <><dt>{m.tool.file}</dt><dd><code>{file}</code></dd></> : null}
@@ -104,7 +111,7 @@ function Policy({ tool }: { tool: ToolDoc }) {
   const simulate = useMutation({ mutationFn: () => data(api.POST("/api/rules/test", { body: { tool: tool.name, args: tester.args as never } })) });
   const revoke = useMutation({ mutationFn: (id: string) => data(api.DELETE("/api/grants/{id}", { params: { path: { id } } })), onSettled: () => queries.invalidateQueries({ queryKey: ["grants"] }), onError: (error) => say(reason(error)) });
   const mine = rules.data?.rules.filter((rule) => rule.tools.length === 0 || rule.tools.some((name) => name === "*" || name === tool.name)) ?? [];
-  const own = grants.data?.grants.filter((grant) => grant.tool === tool.name) ?? [];
+  const own = grants.data?.grants.filter((grant) => grant.tool === `${tool.bundle}/${tool.slug}@${tool.version}`) ?? [];
   return (
     <div className="stack">
       <h2>{m.tool.simulate}</h2>
@@ -124,7 +131,7 @@ function Policy({ tool }: { tool: ToolDoc }) {
       {rules.error ? <Failed error={rules.error} /> : mine.length === 0 ? <p className="sub">{m.tool.noRules}</p> : (
         <div className="panel scroll"><table><thead><tr><th>{m.settings.rule}</th><th>{m.settings.verdict}</th><th>{m.settings.reason}</th><th>{m.settings.origin}</th></tr></thead><tbody>{mine.map((rule) => <tr key={rule.name}><td><code>{rule.name}</code></td><td>{rule.verdict}</td><td>{rule.reason}</td><td className="sub">{rule.origin}</td></tr>)}</tbody></table></div>
       )}
-      <p className="sub">{m.tool.explain}</p><Command text={`toolcrib explain ${tool.name}`} />
+      <SandboxPlan tool={tool} />
     </div>
   );
 }

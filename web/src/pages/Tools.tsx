@@ -67,7 +67,9 @@ export function Tools() {
   // The address follows when the person stops typing.
   useEffect(() => {
     if ((params.get("q") ?? "") === words) return;
-    const timer = setTimeout(() => set("q", words), 400);
+    const here = window.location.pathname;
+    // Another page may be on its way already: its address is not touched.
+    const timer = setTimeout(() => { if (window.location.pathname === here) set("q", words); }, 400);
     return () => clearTimeout(timer);
   }, [words]);
   const effects = useMemo(() => [...new Set((tools ?? []).flatMap((tool) => tool.effects))].sort(), [tools]);
@@ -79,6 +81,7 @@ export function Tools() {
         <h1>{m.tools.title}</h1>
         {tools ? <span className="sub">{m.tools.summary(on.length, tools.length - on.length, tokens)}</span> : null}
         <span className="sp" />
+        <Link className="btn pri" href="/author"><Icon name="plus" />{m.author.new}</Link>
         <button type="button" className="btn ghost icon" aria-label={m.common.theme} onClick={toggleTheme}><Icon name="theme" /></button>
       </div>
       {tools ? <FirstSteps tools={tools} /> : null}
@@ -105,11 +108,12 @@ export function Tools() {
 }
 
 /** Switches everything that matches the filter, also what is not in view. */
-function Bulk({ tools }: { tools: ToolRow[]; filter: { q: string; bundle: string; effect: string; state: State } }) {
+function Bulk({ tools, filter }: { tools: ToolRow[]; filter: { q: string; bundle: string; effect: string; state: State } }) {
   const queries = useQueryClient();
   const [asks, setAsks] = useState<boolean | null>(null);
   const change = useMutation({
-    mutationFn: (isEnabled: boolean) => data(api.POST("/api/tools/switch", { body: { tools: tools.map(referenceOf), isEnabled } })),
+    // What fails is known to the page alone; every other filter is the server's, and acts on what matches then.
+    mutationFn: (isEnabled: boolean) => data(api.POST("/api/tools/switch", { body: filter.state === "failing" ? { tools: tools.map(referenceOf), isEnabled } : { filter: { q: filter.q || undefined, bundle: filter.bundle || undefined, effect: filter.effect || undefined, state: filter.state === "all" ? undefined : filter.state }, isEnabled } })),
     onSuccess: (done) => {
       say(m.tools.switched(done.changed.length));
       if (done.refused.length > 0) say(`${m.tools.refused(done.refused.length)} ${done.refused.slice(0, 3).map((one) => `${one.tool}: ${one.message}`).join("; ")}`);

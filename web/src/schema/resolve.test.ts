@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../api/client";
 import { checker } from "./check";
-import { firstValue, fits, isNullable, kindOf, resolve, same, type Schema, variantOf } from "./resolve";
+import { firstValue, fits, isNullable, kindOf, resolve, same, type Schema, typeWord, variantOf } from "./resolve";
 
 const kind = (root: Schema, schema: Schema = root) => kindOf(root, resolve(root, schema));
 
@@ -86,4 +86,17 @@ test("hints name the field, missing ones by their own place", () => {
   const problems = check({ n: 0 });
   expect(problems["/a~1b"]).toBe("required");
   expect(problems["/n"]).toContain("0");
+});
+
+test("a schema that contains itself ends, whatever is asked of it", () => {
+  const itself: Schema[] = [
+    { $defs: { list: { type: "array", items: { $ref: "#/$defs/list" } } }, $ref: "#/$defs/list" },
+    { anyOf: [{ $ref: "#" }] },
+    { oneOf: [{ $ref: "#" }, { $ref: "#" }] },
+    { type: "array", items: { $ref: "#" } },
+  ];
+  for (const schema of itself) {
+    expect(typeof typeWord(schema, resolve(schema, schema))).toBe("string");
+    expect(() => firstValue(schema, schema)).not.toThrow();
+  }
 });

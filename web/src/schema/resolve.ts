@@ -101,7 +101,8 @@ export function isNullable(schema: SchemaObject): boolean {
 }
 
 /** How a value of this schema is filled in. `schema` is resolved. */
-export function kindOf(root: Schema, schema: SchemaObject): Kind {
+export function kindOf(root: Schema, schema: SchemaObject, hops = 0): Kind {
+  if (hops > MAX_HOPS) return { kind: "json" };
   if ("const" in schema) return { kind: "const", value: schema["const"] as Json };
   if (Array.isArray(schema["enum"])) return { kind: "enum", values: schema["enum"] };
   const options = schema["anyOf"] ?? schema["oneOf"];
@@ -110,7 +111,7 @@ export function kindOf(root: Schema, schema: SchemaObject): Kind {
     const others = (options as Schema[]).filter((option) => !(isObject(option) && option["type"] === "null"));
     const common = Object.keys(rest).some((key) => ["properties", "type", "items", "required", "additionalProperties"].includes(key));
     const whole = others.map((option): Schema => (common ? { allOf: [rest, option] } : option));
-    if (whole.length === 1) return kindOf(root, resolve(root, whole[0]!));
+    if (whole.length === 1) return kindOf(root, resolve(root, whole[0]!), hops + 1);
     if (whole.every((option) => "const" in resolve(root, option))) return { kind: "enum", values: whole.map((option) => resolve(root, option)["const"] as Json) };
     return { kind: "variants", variants: whole };
   }
@@ -197,7 +198,7 @@ export function same(one: Json | undefined, other: Json | undefined): boolean {
 }
 
 /** A first value of a kind, when a person says that there is one. Never a default of the schema: that is for the server to fill in. */
-export function firstValue(root: Schema, schema: Schema): Json {
+export function firstValue(root: Schema, schema: Schema, hops = 0): Json {
   const whole = resolve(root, schema);
   const kind = kindOf(root, whole);
   switch (kind.kind) {
@@ -212,19 +213,19 @@ export function firstValue(root: Schema, schema: Schema): Json {
       for (const [name, property] of kind.properties) if (kind.required.includes(name) && "const" in resolve(root, property)) value[name] = resolve(root, property)["const"] as Json;
       return value;
     }
-    case "variants": return firstValue(root, kind.variants[0]!);
+    case "variants": return hops > MAX_HOPS ? null : firstValue(root, kind.variants[0]!, hops + 1);
     case "null": case "json": return null;
   }
 }
 
 /** What a person reads as the type of a value. */
-export function typeWord(root: Schema, schema: SchemaObject): string {
+export function typeWord(root: Schema, schema: SchemaObject, depth = 0): string {
   const kind = kindOf(root, schema);
   const word = (() => {
     switch (kind.kind) {
       case "text": return typeof schema["format"] === "string" ? `string · ${schema["format"]}` : "string";
       case "number": return kind.whole ? "integer" : "number";
-      case "array": return kind.prefix.length > 0 ? "tuple" : `array of ${typeWord(root, resolve(root, kind.items))}`;
+      case "array": return kind.prefix.length > 0 ? "tuple" : depth > 2 ? "array" : `array of ${typeWord(root, resolve(root, kind.items), depth + 1)}`;
       case "object": return kind.properties.length === 0 ? "map" : "object";
       case "variants": return `${kind.variants.length} kinds`;
       case "json": return "any";
