@@ -8,7 +8,6 @@ mod commands;
 mod complete;
 mod duration;
 mod failure;
-mod here;
 mod local_time;
 mod output;
 mod progress;
@@ -16,6 +15,7 @@ mod prompt;
 mod remote;
 mod signals;
 mod size;
+mod typed_path;
 mod version;
 mod wrap;
 
