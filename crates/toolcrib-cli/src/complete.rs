@@ -21,7 +21,7 @@ use toolcrib::{Crib, ErrorCode, ToolSpec};
 use toolcrib_server::auth::Clients;
 
 use crate::clients_of_others::OtherClient;
-use crate::prompt::short;
+use crate::ids::short;
 use crate::typed_path;
 
 /// The tools on offer, by what is known without making them: who presses a key does not wait for that.

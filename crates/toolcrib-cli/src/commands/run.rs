@@ -28,12 +28,11 @@ use super::{Answerer, Done, open_to_run, warn_of_shadowed, word};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::CliError;
+use crate::ids::short;
 use crate::local_time;
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{
-    AtTerminal, Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item, short,
-};
+use crate::prompt::{AtTerminal, Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item};
 use crate::remote;
 use crate::signals::{Stop, Stops};
 use crate::typed_path;
