@@ -21,8 +21,8 @@ use toolcrib::{Crib, ErrorCode, ToolSpec};
 use toolcrib_server::auth::Clients;
 
 use crate::clients_of_others::OtherClient;
-use crate::here;
-use crate::prompt::short;
+use crate::ids::short;
+use crate::typed_path;
 
 /// The tools on offer, by what is known without making them: who presses a key does not wait for that.
 fn offered(crib: &Crib) -> Vec<Arc<ToolSpec>> {
@@ -299,7 +299,7 @@ pub(crate) fn parameters(current: &OsStr) -> Vec<CompletionCandidate> {
     };
     match current.split_once('=') {
         None => names(&spec, current, &words),
-        Some((name, value)) if here::is_path(&spec, name) => match crib.workspace_path() {
+        Some((name, value)) if typed_path::is_path(&spec, name) => match crib.workspace_path() {
             Some(workspace) => paths(workspace, name, value),
             None => Vec::new(),
         },
@@ -362,7 +362,7 @@ fn paths(workspace: &Path, name: &str, current: &str) -> Vec<CompletionCandidate
         Some((directory, start)) => (format!("{directory}/"), start),
         None => (String::new(), current),
     };
-    let base = match here::counts_from_here(&directory) {
+    let base = match typed_path::counts_from_here(&directory) {
         true => std::env::current_dir().unwrap_or_default(),
         false => workspace.to_owned(),
     };

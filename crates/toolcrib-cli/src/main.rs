@@ -8,7 +8,7 @@ mod commands;
 mod complete;
 mod duration;
 mod failure;
-mod here;
+mod ids;
 mod local_time;
 mod output;
 mod progress;
@@ -16,6 +16,7 @@ mod prompt;
 mod remote;
 mod signals;
 mod size;
+mod typed_path;
 mod version;
 mod wrap;
 

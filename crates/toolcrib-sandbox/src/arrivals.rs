@@ -5,7 +5,7 @@
 //! until we have read this one: what is read is then in the very order in which it was written. A command that talks much
 //! gets wide pipes before long ([`STRICT_BYTES`]), and what it writes to one output while we read is read as one.
 
-use crate::{run::Stream, sys};
+use crate::{stream::Stream, sys};
 use std::{
     io,
     os::fd::{AsRawFd, OwnedFd},

@@ -4,7 +4,7 @@ use crate::{
     birth::{self, Process},
     cgroup::Slot,
     child::Descriptors,
-    run::{Cancel, Stream},
+    stream::{Cancel, Stream},
     sys,
     terminal::Terminal,
     watchdog::{self, Watched},

@@ -1,6 +1,6 @@
 //! What can go wrong before and while a command is started.
 
-use crate::layer::Missing;
+use crate::{layer::Missing, level::Level};
 use std::{io, path::PathBuf};
 
 /// Why a command was not run.
@@ -11,7 +11,7 @@ pub enum SandboxError {
     #[error("isolation `{level}` cannot be enforced here: {missing}")]
     Unavailable {
         /// The level that was asked for.
-        level: crate::Level,
+        level: Level,
         /// The missing layer.
         missing: Missing,
     },

@@ -4,8 +4,6 @@
 //! layers see to: it knows neither UDP nor sockets with a path (seccomp refuses those), and within an allowed directory it
 //! cannot forbid a name (read-only mounts do that).
 
-use crate::child::Ruleset;
-
 pub(crate) const EXECUTE: u64 = 1;
 pub(crate) const WRITE_FILE: u64 = 1 << 1;
 pub(crate) const READ_FILE: u64 = 1 << 2;
@@ -21,6 +19,15 @@ pub(crate) const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
 pub(crate) const WRITE: u64 = !(MAKE_CHAR | MAKE_BLOCK | IOCTL_DEV);
 /// The harmless devices: `/dev/null` and its like.
 pub(crate) const DEVICE: u64 = READ_FILE | WRITE_FILE | TRUNCATE | IOCTL_DEV;
+
+/// What Landlock is to rule over, as the kernel takes it.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Ruleset {
+    pub(crate) files: u64,
+    pub(crate) network: u64,
+    pub(crate) scoped: u64,
+}
 
 /// The first version that can keep a file from being truncated; without it a "read-only" file can be emptied.
 pub(crate) const LEAST: i64 = 3;

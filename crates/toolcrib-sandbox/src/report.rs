@@ -2,7 +2,7 @@
 
 use crate::{
     layer::{Layer, Missing},
-    policy::Level,
+    level::Level,
     protect::Planted,
 };
 use std::{fmt, path::PathBuf, time::Duration};

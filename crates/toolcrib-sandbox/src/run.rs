@@ -4,14 +4,15 @@ use crate::{
     arrivals::{Arrivals, STRICT_BYTES, STRICT_WRITES},
     cell::Cell,
     command::{Command, Stdin},
+    engine::Inner,
     error::SandboxError,
     growth::Growth,
     input::Input,
     layer::Layer,
-    policy::Level,
-    prepared::Inner,
+    level::Level,
     protect::{Looking, Moment, Planted},
     report::{EndedBy, Report, Status},
+    stream::{Cancel, Stream},
     sys,
     terminal::{self, Silence},
     watchdog::Watched,
@@ -23,42 +24,6 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-
-/// Which output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
-}
-
-/// Ends a run from elsewhere. Clones end the same runs.
-#[derive(Clone, Debug)]
-pub struct Cancel {
-    event: Arc<OwnedFd>,
-}
-
-impl Cancel {
-    /// A wish not yet made.
-    pub fn new() -> io::Result<Self> {
-        Ok(Self {
-            event: Arc::new(sys::event()?),
-        })
-    }
-
-    /// Whether the wish was made.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        let mut ready = [sys::awaits(Some(&*self.event), libc::POLLIN)];
-        sys::poll(&mut ready, 0);
-        ready[0].revents != 0
-    }
-
-    /// Ends the run, now or as soon as it starts.
-    pub fn cancel(&self) {
-        sys::signal(&self.event);
-    }
-}
 
 /// How much is read at once.
 const CHUNK: usize = 256 << 10;
@@ -355,7 +320,7 @@ impl Run<'_> {
             });
             let cell = &self.cell;
             let hungry = self.input.is_hungry();
-            let cancelled = self.ended_by.is_none().then_some(&*self.cancel.event);
+            let cancelled = self.ended_by.is_none().then_some(self.cancel.event());
             let mut ready = [
                 sys::awaits(Some(cell.ended()), libc::POLLIN),
                 sys::awaits(Some(self.arrivals.any()), libc::POLLIN),

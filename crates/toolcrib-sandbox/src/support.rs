@@ -9,7 +9,8 @@ use crate::{
     child::{Op, Step},
     landlock,
     layer::{Layer, Missing},
-    policy::{Level, Network, Policy, User},
+    level::Level,
+    policy::{Network, Policy, User},
     sys, user,
 };
 use std::{collections::BTreeMap, ffi::CString, fs, io};

@@ -6,7 +6,7 @@
 use crate::{
     birth::{self, Process},
     report::EndedBy,
-    run::Cancel,
+    stream::Cancel,
 };
 use std::{
     io,

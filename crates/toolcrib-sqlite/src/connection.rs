@@ -11,12 +11,16 @@ use std::time::{Duration, Instant};
 
 use rusqlite::ffi;
 
+use crate::access::Access;
 use crate::error::{Error, Refused};
 use crate::judge;
 use crate::opening::BENEATH;
 use crate::shared;
-use crate::statement::{Prepared, Statement, Step};
 use crate::vfs::Files;
+
+mod statement;
+
+pub use statement::{Param, Prepared, Statement, Step, Value};
 
 /// How much memory all connections of this process may have together. A statement that wants more fails.
 const MAX_HEAP: i64 = 256 << 20;
@@ -29,27 +33,6 @@ const INSTRUCTIONS: c_int = 10_000;
 
 /// The longest pause between two tries to get a lock.
 const MAX_PAUSE: Duration = Duration::from_millis(25);
-
-/// What a connection is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Reading. The file is open for reading only.
-    Read,
-    /// Reading and writing a file that is there.
-    Write,
-    /// Reading and writing; the file is created if it does not exist.
-    Create,
-}
-
-impl Access {
-    /// Whether it writes.
-    pub fn writes(self) -> bool {
-        match self {
-            Access::Read => false,
-            Access::Write | Access::Create => true,
-        }
-    }
-}
 
 /// How a database is opened.
 pub struct Options {
@@ -303,12 +286,12 @@ impl Connection {
         Ok(())
     }
 
-    pub(crate) fn handle(&self) -> *mut ffi::sqlite3 {
+    fn handle(&self) -> *mut ffi::sqlite3 {
         self.db
     }
 
     /// The error behind a code that a call on this connection returned.
-    pub(crate) fn error(&self, code: c_int) -> Error {
+    fn error(&self, code: c_int) -> Error {
         // SAFETY: the connection is open, or null where SQLite had no memory for one.
         let mut error = unsafe { Error::of(self.db, code) };
         error.refused = self.watch.refused.borrow_mut().take();

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_char, c_int};
 
 use rusqlite::ffi;
 
-use crate::connection::Access;
+use crate::access::Access;
 use crate::error::Refused;
 
 /// Pragmas that only say something, whatever they are given.

@@ -5,8 +5,7 @@
 //! shared      the index of a write-ahead log, which may be truncated while it is mapped
 //! vfs         the files of one database: it, its journal, its write-ahead log, and nothing else
 //! judge       which parts of a statement are refused, whatever the file says
-//! connection  opening, limits, time, transactions
-//! statement   one statement: values in, rows out
+//! connection  opening, limits, time, transactions; connection/statement: values in, rows out
 //! ```
 //!
 //! A file is named by an open directory and a name in it; the path that led there is not looked at again, so nothing that happens to it
@@ -21,14 +20,14 @@
 //! writer may have restarted the log without having written to it yet, which only the shared index shows, so such a reader saw broken
 //! pages now and then.)
 
+mod access;
 mod connection;
 mod error;
 mod judge;
 mod opening;
 mod shared;
-mod statement;
 mod vfs;
 
-pub use connection::{Access, Connection, Options};
+pub use access::Access;
+pub use connection::{Connection, Options, Param, Prepared, Statement, Step, Value};
 pub use error::{Error, Refused};
-pub use statement::{Param, Prepared, Statement, Step, Value};

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::ffi;
 
-use crate::connection::Access;
+use crate::access::Access;
 use crate::error::Error;
 use crate::opening;
 

@@ -139,16 +139,26 @@
 pub use toolcrib_core::{
     answer, call, function, limits, pipeline, registry, tool, wire, workspace,
 };
-#[cfg(feature = "tools")]
-pub use toolcrib_lang::{definition, explain, jsonpath, manifest, template};
-pub use toolcrib_lang::{expr, rules, shell};
+#[cfg(feature = "home")]
+pub use toolcrib_home::crib;
+pub use toolcrib_lang::rules;
 pub use toolcrib_model as model;
 pub use toolcrib_model::{schema, spec, target};
-
-#[cfg(feature = "home")]
-pub use toolcrib_home::{chat, config, crib, format, search, source, store, trial, upstream};
 #[cfg(feature = "tools")]
-pub use toolcrib_tools::{builtin, egress, exec, held, process, sandbox, secret, storage};
+pub use toolcrib_tools::{builtin, egress, secret};
+
+// Public for the server and the command line only.
+#[cfg(feature = "home")]
+#[doc(hidden)]
+pub use toolcrib_home::{chat, config, format, search, source, store, trial, upstream};
+#[cfg(feature = "tools")]
+#[doc(hidden)]
+pub use toolcrib_lang::{definition, explain, jsonpath, manifest, template};
+#[doc(hidden)]
+pub use toolcrib_lang::{expr, shell};
+#[cfg(feature = "tools")]
+#[doc(hidden)]
+pub use toolcrib_tools::{exec, held, process, sandbox, storage};
 
 /// The Cargo features of this library that are in this build, but for `testing`.
 pub const FEATURES: &[&str] = &[

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub(crate) use document::{Document, Format};
 pub(crate) use expand::expand;
 pub(crate) use file::{ClientFile, FileProblem};
-pub(crate) use shape::{OtherServer, Way};
+pub(crate) use shape::{ConnectBy, OtherServer};
 
 /// Cursor and VS Code put the directory that is open in its place.
 pub(crate) const PROJECT_VARIABLE: &str = "${workspaceFolder}";

@@ -9,7 +9,7 @@ pub(crate) const TOKEN: &str = "TOOLCRIB_TOKEN";
 
 /// How a client reaches a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum ConnectBy {
     /// By starting a program.
     Program {
         command: String,
@@ -32,7 +32,7 @@ pub(crate) enum Way {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct OtherServer {
     pub(crate) name: String,
-    pub(crate) way: Way,
+    pub(crate) way: ConnectBy,
     /// Whether the client uses it.
     pub(crate) is_enabled: bool,
 }
@@ -41,7 +41,7 @@ impl OtherServer {
     /// Reads an entry of any client: the fields say what they mean.
     pub(crate) fn read(name: &str, entry: &Value) -> Self {
         let is_enabled = entry["enabled"] != json!(false) && entry["disabled"] != json!(true);
-        let way = way(entry).unwrap_or_else(Way::Unknown);
+        let way = way(entry).unwrap_or_else(ConnectBy::Unknown);
         OtherServer {
             name: name.to_owned(),
             way,
@@ -52,20 +52,20 @@ impl OtherServer {
     /// Whether it is Toolcrib: a program of that name, or this one, with the arguments to speak MCP.
     pub(crate) fn is_toolcrib(&self) -> bool {
         match &self.way {
-            Way::Program { command, args, .. } => {
+            ConnectBy::Program { command, args, .. } => {
                 let path = std::path::Path::new(command);
                 let is_named = path.file_stem().is_some_and(|stem| stem == "toolcrib");
                 // Someone may have called it something else.
                 let is_this = || std::env::current_exe().is_ok_and(|own| own == path);
                 (is_named || is_this()) && args.iter().any(|word| word == "mcp")
             }
-            Way::Http { .. } => self.name == "toolcrib",
-            Way::Unknown(_) => false,
+            ConnectBy::Http { .. } => self.name == "toolcrib",
+            ConnectBy::Unknown(_) => false,
         }
     }
 }
 
-fn way(entry: &Value) -> Result<Way, String> {
+fn way(entry: &Value) -> Result<ConnectBy, String> {
     let fields = entry.as_object().ok_or("it is not a table")?;
     let text = |key: &str| match fields.get(key) {
         None | Some(Value::Null) => Ok(None),
@@ -97,7 +97,7 @@ fn way(entry: &Value) -> Result<Way, String> {
         // opencode and Goose call them otherwise.
         env.extend(pairs(fields, "environment")?);
         env.extend(pairs(fields, "envs")?);
-        return Ok(Way::Program {
+        return Ok(ConnectBy::Program {
             command,
             args,
             env,
@@ -114,7 +114,7 @@ fn way(entry: &Value) -> Result<Way, String> {
     for (header, variable) in pairs(fields, "env_http_headers")? {
         headers.push((header, format!("${{{variable}}}")));
     }
-    Ok(Way::Http {
+    Ok(ConnectBy::Http {
         url,
         headers,
         token_variable: text("bearer_token_env_var")?,
@@ -250,7 +250,7 @@ mod tests {
                 continue;
             };
             let server = OtherServer::read("toolcrib", &Value::Object(entry));
-            let Way::Http {
+            let ConnectBy::Http {
                 url,
                 headers,
                 token_variable,
@@ -279,7 +279,7 @@ mod tests {
             (json!("x"), "not a table"),
         ] {
             match OtherServer::read("x", &entry).way {
-                Way::Unknown(said) => assert!(said.contains(why), "{said}"),
+                ConnectBy::Unknown(said) => assert!(said.contains(why), "{said}"),
                 other => panic!("{entry}: {other:?}"),
             }
         }

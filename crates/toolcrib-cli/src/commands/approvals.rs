@@ -18,10 +18,11 @@ use crate::args::{ApprovalsCommand, ApproveArgs, Global};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
+use crate::ids::short;
 use crate::output::Output;
 use crate::prompt::{
     Extent, Line, Page, Paint, Terminal, Wake, arguments, describe_under, item, settled_in_words,
-    short, whoami,
+    whoami,
 };
 use crate::remote::{Backend, DamagedFiles, is_segment};
 use crate::remote::{answer_body, cause, look_up_at};

@@ -16,9 +16,9 @@ use super::Done;
 use crate::args::{CallsCommand, Global};
 use crate::duration;
 use crate::failure::CliError;
+use crate::ids::short;
 use crate::local_time;
 use crate::output::Output;
-use crate::prompt::short;
 use crate::remote;
 use crate::remote::Backend;
 

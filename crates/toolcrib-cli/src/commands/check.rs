@@ -12,7 +12,7 @@ use toolcrib::exec::{http_spec_of, spec_of};
 use toolcrib::manifest;
 use toolcrib::model::text;
 use toolcrib::registry::Entry;
-use toolcrib::source::{self, FileDefinition, FileKind, Standing};
+use toolcrib::source::{self, FileDefinition, FileKind, FileOutcome};
 use toolcrib::store::StoredTool;
 use toolcrib::wire::{self, DefinitionOptions, Provider};
 use toolcrib::{Crib, ErrorCode, ToolError, ToolSpec};
@@ -370,13 +370,13 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
         // What only shows beside the others: circles, names that are taken.
         let own_error = |problem: &Problem| problem.severity == Severity::Error;
         match &file.standing {
-            Standing::Broken { reason } | Standing::Refused { reason }
+            FileOutcome::Broken { reason } | FileOutcome::Refused { reason }
                 if !checked.problems.iter().any(own_error) && file.link_faults.is_empty() =>
             {
                 let problem = whole("not-loaded", Severity::Error, reason.clone(), None);
                 checked.problems.insert(0, problem);
             }
-            Standing::Shadowed { by, by_file } => {
+            FileOutcome::Shadowed { by, by_file } => {
                 let (holder, help) = match file.own_reference() {
                     Some(own) => (by, format!("call this one as `{own}`, or rename it")),
                     None => (
@@ -388,10 +388,10 @@ fn of_scopes(global: &Global, output: &Output) -> Result<Vec<Checked>, CliError>
                 let problem = whole("shadowed", Severity::Warning, message, Some(help));
                 checked.problems.insert(0, problem);
             }
-            Standing::Broken { .. }
-            | Standing::Refused { .. }
-            | Standing::Loaded
-            | Standing::Unavailable { .. } => {}
+            FileOutcome::Broken { .. }
+            | FileOutcome::Refused { .. }
+            | FileOutcome::Loaded
+            | FileOutcome::Unavailable { .. } => {}
         }
         files.push(checked);
     }

@@ -13,7 +13,7 @@ use toolcrib::Crib;
 use toolcrib::config::Surroundings;
 use toolcrib::record::call_log::CallLogReader;
 use toolcrib::sandbox::{Layer, Level, Sandbox, Support};
-use toolcrib::source::{Standing, ToolFile};
+use toolcrib::source::{FileOutcome, ToolFile};
 use toolcrib::storage::DurableDir;
 
 use super::{Done, options};
@@ -207,7 +207,7 @@ fn secrets(crib: &Crib, findings: &mut Vec<Finding>) {
 /// The files of tools: those that are none, or not trusted, or have lost their name.
 fn tool_files(crib: &Crib, findings: &mut Vec<Finding>) {
     let report = crib.tool_files();
-    let is_broken = |file: &&ToolFile| matches!(file.standing, Standing::Broken { .. });
+    let is_broken = |file: &&ToolFile| matches!(file.standing, FileOutcome::Broken { .. });
     let problems = report.problems();
     let untrusted = match report.untrusted() {
         0 => String::new(),

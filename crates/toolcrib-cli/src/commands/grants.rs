@@ -21,9 +21,10 @@ use crate::args::{Global, GrantArgs, GrantsCommand};
 use crate::coerce;
 use crate::duration;
 use crate::failure::CliError;
+use crate::ids::short;
 use crate::local_time;
 use crate::output::Output;
-use crate::prompt::{Extent, Page, Paint, facts, item, session, short, whoami};
+use crate::prompt::{Extent, Page, Paint, facts, item, session, whoami};
 use crate::remote;
 use crate::remote::{Backend, DamagedFiles, is_segment};
 

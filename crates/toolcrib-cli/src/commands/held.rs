@@ -11,9 +11,9 @@ use super::Done;
 use super::confirm::confirmed;
 use crate::args::{Global, HeldCommand};
 use crate::failure::CliError;
+use crate::ids::short;
 use crate::local_time;
 use crate::output::Output;
-use crate::prompt::short;
 use crate::remote::{Backend, is_segment};
 
 pub(super) fn held(

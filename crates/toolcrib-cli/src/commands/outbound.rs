@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use toolcrib::config::Origin;
-use toolcrib::egress::Standing;
+use toolcrib::egress::HostVerdict;
 use toolcrib::manifest::HttpDefinition;
 use toolcrib::{Crib, Slug};
 
@@ -85,12 +85,12 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
         .map(|target| {
             let entry = target.entry();
             let reason = match crib.egress().standing(target) {
-                Standing::Listed => None,
-                Standing::Unlisted => Some(format!(
+                HostVerdict::Listed => None,
+                HostVerdict::Unlisted => Some(format!(
                     "the setting `allowedHosts` does not name it: {}",
                     Missing::of(&entry, crib).in_words()
                 )),
-                Standing::Refused(refusal) => Some(refusal.message),
+                HostVerdict::Refused(refusal) => Some(refusal.message),
             };
             HostNeeded {
                 allowed: reason.is_none(),

@@ -28,15 +28,14 @@ use super::{Answerer, Done, open_to_run, warn_of_shadowed, word};
 use crate::args::{Global, RunArgs};
 use crate::coerce;
 use crate::failure::CliError;
-use crate::here;
+use crate::ids::short;
 use crate::local_time;
 use crate::output::Output;
 use crate::progress;
-use crate::prompt::{
-    AtTerminal, Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item, short,
-};
+use crate::prompt::{AtTerminal, Extent, Page, Paint, Prompter, Questions, Screen, Terminal, item};
 use crate::remote;
 use crate::signals::{Stop, Stops};
+use crate::typed_path;
 use crate::wrap;
 use by_server::Where;
 use call::{Call, Hearing};
@@ -54,7 +53,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let spec = spec.as_ref().map(|entry| entry.spec().as_ref());
     let mut request = request(args, global, spec, output)?;
     if let (Some(spec), Some(workspace)) = (spec, crib.workspace_path()) {
-        here::from_workspace(&mut request.args, &args.pairs, spec, workspace);
+        typed_path::from_workspace(&mut request.args, &args.pairs, spec, workspace);
     }
     let request = request;
     let is_allowed =

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use toolcrib::Crib;
 use toolcrib::model::text;
-use toolcrib::source::{Review, ReviewedFile, Scope, Standing, Trust, runs};
+use toolcrib::source::{FileOutcome, Review, ReviewedFile, Scope, Trust, runs};
 
 use super::confirm::confirmed;
 use super::tool_file::{find, no_such};
@@ -192,7 +192,7 @@ pub(super) fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
     if let Some(digest) = &file.digest {
         lines.push(format!("digest    {digest}"));
     }
-    if let Standing::Broken { reason } | Standing::Refused { reason } = &file.standing {
+    if let FileOutcome::Broken { reason } | FileOutcome::Refused { reason } = &file.standing {
         lines.push(format!("problem   {}", text::visible(reason)));
     }
     if let Some(definition) = &file.definition {
@@ -237,8 +237,8 @@ pub(super) fn labelled(what: &str, content: &str) -> Vec<String> {
 /// The status of a file, in a word.
 fn word(reviewed: &ReviewedFile) -> &'static str {
     match (&reviewed.file.standing, &reviewed.file.trust) {
-        (Standing::Broken { .. }, _) => "broken",
-        (Standing::Refused { .. }, _) => "refused",
+        (FileOutcome::Broken { .. }, _) => "broken",
+        (FileOutcome::Refused { .. }, _) => "refused",
         (_, Trust::New) => "new",
         (_, Trust::Changed { .. }) => "changed",
         (_, Trust::Pinned | Trust::ByPlace) => "trusted",

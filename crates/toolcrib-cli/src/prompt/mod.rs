@@ -31,7 +31,7 @@ pub(crate) use questions::{Preview, Questions, Unanswered};
 pub(crate) use screen::Screen;
 pub(crate) use talk::{Ended, Talk, Whose, settled_in_words};
 pub(crate) use terminal::{Edited, Hidden, Line, Terminal, Wake};
-pub(crate) use words::{Extent, Page, Paint, arguments, describe_under, facts, item, short};
+pub(crate) use words::{Extent, Page, Paint, arguments, describe_under, facts, item};
 
 /// Puts the questions of calls to the person at the terminal, one after the other.
 pub(crate) struct Prompter {

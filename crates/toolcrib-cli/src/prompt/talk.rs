@@ -10,8 +10,9 @@ use super::answerer::whoami;
 use super::questions::{Questions, Unanswered};
 use super::screen::Screen;
 use super::terminal::{Line, Terminal, Wake};
-use super::words::{Extent, Page, Paint, describe, everything, is_cut_diff, item, short};
+use super::words::{Extent, Page, Paint, describe, everything, is_cut_diff, item};
 use crate::duration;
+use crate::ids::short;
 use crate::wrap::width;
 
 /// Whose call a question is about.

@@ -34,15 +34,6 @@ pub(crate) struct Page {
     pub(crate) paint: Paint,
 }
 
-/// How many characters at the end of an id are shown.
-const SHORT: usize = 8;
-
-/// An id as people type it: its end, since ids of one minute begin alike.
-pub(crate) fn short(id: &str) -> &str {
-    let start = id.len().saturating_sub(SHORT);
-    id.get(start..).unwrap_or(id)
-}
-
 /// Colours, or none.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Paint(pub(crate) bool);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::elicit::{Asks, Elicitor};
 use super::event::{EventKind, EventLog, OutputStream};
 use super::request::{CallRequest, NestedIn, Typed};
-use super::waits::{Wait, Waits};
+use super::waiting_time::{Wait, Waits};
 use crate::model::JsonObject;
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};

@@ -7,4 +7,4 @@ pub mod live;
 #[doc(hidden)]
 pub mod mask;
 pub mod request;
-pub(crate) mod waits;
+pub(crate) mod waiting_time;

@@ -12,7 +12,7 @@ use super::context::Endings;
 use super::elicit::{Asks, Elicitor};
 use super::event::{EventReader, OutputWatch};
 use super::live::Live;
-use super::waits::Waits;
+use super::waiting_time::Waits;
 use crate::approval::Approver;
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};

@@ -19,7 +19,7 @@ use super::trace::Trace;
 use crate::approval::grants::{Grant, GrantRequest, GrantStore, Subject};
 use crate::approval::{ApprovalRequest, ApprovalResponse, BoundFile, Hold, NoAnswer};
 use crate::call::event::EventKind;
-use crate::call::waits::Waits;
+use crate::call::waiting_time::Waits;
 use crate::catalogue::{Entry, Inner};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Verdict};

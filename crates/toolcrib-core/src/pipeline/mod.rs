@@ -48,7 +48,7 @@ use crate::call::elicit::Asks;
 use crate::call::event::EventLog;
 use crate::call::live::Live;
 use crate::call::request::{CallRequest, Typed};
-use crate::call::waits::Waits;
+use crate::call::waiting_time::Waits;
 use crate::catalogue::{Counted, Inner};
 use crate::model::caller::Caller;
 use crate::model::digest::Digester;

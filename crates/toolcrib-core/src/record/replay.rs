@@ -71,7 +71,7 @@ pub struct Claimant {
 
 /// The status of the call with an id.
 #[derive(Debug)]
-pub enum Standing {
+pub enum ClaimState {
     /// It runs here.
     Running(Arc<Live>),
     /// It runs in another process.
@@ -88,7 +88,7 @@ pub trait ClaimStore: Send + Sync + 'static {
     fn claim(&self, id: &CallId, claimant: &Claimant) -> Result<ClaimAnswer, ToolError>;
 
     /// The status of the call with an id.
-    fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError>;
+    fn standing(&self, id: &CallId) -> Result<Option<ClaimState>, ToolError>;
 }
 
 /// What a [`ClaimStore`] finds when an id is claimed.
@@ -171,7 +171,7 @@ impl Replay {
 
     /// The status of the call with an id. May read a file.
     #[doc(hidden)]
-    pub fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError> {
+    pub fn standing(&self, id: &CallId) -> Result<Option<ClaimState>, ToolError> {
         let here = {
             let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
             let slot = calls.by_id.get(id);
@@ -185,13 +185,13 @@ impl Replay {
                 },
                 State::Running,
             )) if live.has_begun() => {
-                return Ok(Some(Standing::Running(live)));
+                return Ok(Some(ClaimState::Running(live)));
             }
             Some((claimant, State::Done(outcome))) => {
                 let outcome = Box::new(Outcome::clone(&outcome));
-                return Ok(Some(Standing::Done(claimant.caller, outcome)));
+                return Ok(Some(ClaimState::Done(claimant.caller, outcome)));
             }
-            Some((claimant, State::Lost)) => return Ok(Some(Standing::Lost(claimant.caller))),
+            Some((claimant, State::Lost)) => return Ok(Some(ClaimState::Lost(claimant.caller))),
             Some((_, State::Running | State::GivenUp)) | None => {}
         }
         match &self.shared {

@@ -11,7 +11,7 @@ use crate::model::error::ToolError;
 use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
 use crate::pipeline;
-use crate::record::replay::Standing;
+use crate::record::replay::ClaimState;
 
 /// The status of a call.
 #[derive(Debug, Clone)]
@@ -65,13 +65,13 @@ impl Registry {
         }
         let standing = self.0.policy.replay.standing(id)?;
         Ok(standing.map(|standing| match standing {
-            Standing::Running(live) => CallState::Running(live.look()),
-            Standing::Elsewhere(caller) => CallState::Elsewhere(caller),
-            Standing::Done(caller, mut outcome) => {
+            ClaimState::Running(live) => CallState::Running(live.look()),
+            ClaimState::Elsewhere(caller) => CallState::Elsewhere(caller),
+            ClaimState::Done(caller, mut outcome) => {
                 pipeline::mask_stored(&self.0, &mut outcome);
                 CallState::Done(caller, outcome)
             }
-            Standing::Lost(caller) => CallState::Lost(caller),
+            ClaimState::Lost(caller) => CallState::Lost(caller),
         }))
     }
 

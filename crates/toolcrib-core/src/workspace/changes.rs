@@ -14,14 +14,14 @@ use rustix::fs::{AtFlags, RenameFlags, linkat, renameat, renameat_with, statat, 
 use rustix::io::Errno;
 
 use super::identity::{Identity, Old};
-use super::spot::{MissingDirs, Spot};
+use super::open_name::{MissingDirs, OpenName};
 use super::write::{Replaces, Temp, changed, exists, not_replaceable, sweep, temp_name};
 use super::{EntryKind, Metadata, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
 /// One change of several that are made together.
 #[derive(Debug, Clone)]
-pub enum Change {
+pub enum FileChange {
     /// Makes bytes the content of a file. Missing directories of a new file are made.
     Write {
         /// The file.
@@ -55,23 +55,23 @@ pub enum Change {
     },
 }
 
-impl Change {
+impl FileChange {
     /// The path that comes to hold something, or that is removed.
     fn path(&self) -> &WorkspacePath {
         match self {
-            Change::Write { path, .. } | Change::Remove { path, .. } => path,
-            Change::Move { to, .. } => to,
+            FileChange::Write { path, .. } | FileChange::Remove { path, .. } => path,
+            FileChange::Move { to, .. } => to,
         }
     }
 }
 
 /// Where a change takes place.
 struct Place<'c> {
-    change: &'c Change,
+    change: &'c FileChange,
     /// The name that is written or removed, or the new name of a file that moves.
-    spot: Spot,
+    spot: OpenName,
     /// The old name of a file that moves.
-    source: Option<Spot>,
+    source: Option<OpenName>,
     /// The file whose attributes a new content keeps.
     old: Option<Old>,
 }
@@ -79,18 +79,21 @@ struct Place<'c> {
 /// A name that changed, and how to change it back.
 enum Done<'p> {
     /// A new file has this name.
-    Named(&'p Spot),
+    Named(&'p OpenName),
     /// A file was put aside under a temporary name; if something has its name now, that is the new content.
-    PutAside(&'p Spot, String),
+    PutAside(&'p OpenName, String),
     /// A file moved.
-    Moved { from: &'p Spot, to: &'p Spot },
+    Moved {
+        from: &'p OpenName,
+        to: &'p OpenName,
+    },
 }
 
 impl Workspace {
     /// Makes all of the changes, or none. No two of them may be about the same file.
     pub fn change_all(
         &self,
-        changes: &[Change],
+        changes: &[FileChange],
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<(), ToolError> {
         let mut made = Vec::new();
@@ -108,7 +111,7 @@ impl Workspace {
 
     fn change_with(
         &self,
-        changes: &[Change],
+        changes: &[FileChange],
         made: &mut Vec<WorkspacePath>,
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<(), ToolError> {
@@ -159,11 +162,11 @@ impl Workspace {
     /// Finds where a change takes place, and compares what is there with what was approved.
     fn place<'c>(
         &self,
-        change: &'c Change,
+        change: &'c FileChange,
         made: &mut Vec<WorkspacePath>,
     ) -> Result<Place<'c>, ToolError> {
         match change {
-            Change::Write { path, replaces, .. } => {
+            FileChange::Write { path, replaces, .. } => {
                 let missing = match replaces {
                     Replaces::Nothing => {
                         self.note_missing(path, made);
@@ -188,7 +191,7 @@ impl Workspace {
                     old,
                 })
             }
-            Change::Remove { path, was } => {
+            FileChange::Remove { path, was } => {
                 let spot = self.spot(path, "delete")?;
                 approved(&spot, path, was)?;
                 Ok(Place {
@@ -198,7 +201,7 @@ impl Workspace {
                     old: None,
                 })
             }
-            Change::Move { from, to, was, .. } => {
+            FileChange::Move { from, to, was, .. } => {
                 let source = self.spot(from, "move")?;
                 let old = approved(&source, from, was)?;
                 self.note_missing(to, made);
@@ -234,7 +237,7 @@ impl Workspace {
 }
 
 /// The file at a spot, if it is the one that was approved.
-fn approved(spot: &Spot, path: &WorkspacePath, was: &Identity) -> Result<Old, ToolError> {
+fn approved(spot: &OpenName, path: &WorkspacePath, was: &Identity) -> Result<Old, ToolError> {
     let old = spot
         .old_file()
         .map_err(|error| not_replaceable(path, error))?;
@@ -246,15 +249,15 @@ impl Place<'_> {
     /// Writes the new content, if there is one, under a temporary name in the directory where it belongs.
     fn written(&self) -> Result<Option<Temp<'_>>, ToolError> {
         let (bytes, executable) = match self.change {
-            Change::Write {
+            FileChange::Write {
                 bytes, executable, ..
             } => (bytes, *executable),
-            Change::Move {
+            FileChange::Move {
                 bytes: Some(bytes),
                 executable,
                 ..
             } => (bytes, *executable),
-            Change::Move { bytes: None, .. } | Change::Remove { .. } => return Ok(None),
+            FileChange::Move { bytes: None, .. } | FileChange::Remove { .. } => return Ok(None),
         };
         sweep(&self.spot.dir);
         Temp::write(&self.spot.dir, bytes, self.old.as_ref(), executable)
@@ -270,7 +273,7 @@ impl Place<'_> {
     ) -> Result<(), ToolError> {
         match (self.change, content) {
             (
-                Change::Write {
+                FileChange::Write {
                     path,
                     replaces: Replaces::Just(was),
                     ..
@@ -282,7 +285,7 @@ impl Place<'_> {
                 done.push(Done::PutAside(&self.spot, aside));
                 Ok(())
             }
-            (Change::Write { path, .. }, Some(content)) => {
+            (FileChange::Write { path, .. }, Some(content)) => {
                 content.name_new(&self.spot).map_err(|errno| match errno {
                     Errno::EXIST => exists(path),
                     errno => path.fault("write", errno),
@@ -290,13 +293,13 @@ impl Place<'_> {
                 done.push(Done::Named(&self.spot));
                 Ok(())
             }
-            (Change::Remove { path, was }, _) => {
+            (FileChange::Remove { path, was }, _) => {
                 self.spot.still(was, path)?;
                 let aside = self.spot.put_aside(was, path, "delete")?;
                 done.push(Done::PutAside(&self.spot, aside));
                 Ok(())
             }
-            (Change::Move { from, to, was, .. }, content) => {
+            (FileChange::Move { from, to, was, .. }, content) => {
                 let Some(source) = &self.source else {
                     return Ok(());
                 };
@@ -323,12 +326,12 @@ impl Place<'_> {
                 Ok(())
             }
             // A file is always written before it gets its name.
-            (Change::Write { .. }, None) => Ok(()),
+            (FileChange::Write { .. }, None) => Ok(()),
         }
     }
 }
 
-impl Spot {
+impl OpenName {
     /// Looks once more whether this is the file that was approved: writing the others took a while.
     fn still(&self, was: &Identity, path: &WorkspacePath) -> Result<(), ToolError> {
         let now = self.look().map_err(|errno| path.fault("write", errno))?;
@@ -402,7 +405,7 @@ impl Spot {
     }
 }
 
-fn rename_new(from: &Spot, to: &Spot) -> Result<(), Errno> {
+fn rename_new(from: &OpenName, to: &OpenName) -> Result<(), Errno> {
     match renameat_with(
         &from.dir,
         &from.name,

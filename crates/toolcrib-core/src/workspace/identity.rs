@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::spot::Spot;
+use super::open_name::OpenName;
 use super::{EntryKind, Metadata};
 use crate::model::limits::MB;
 
@@ -94,7 +94,7 @@ impl Old {
     pub const MAX_READ: u64 = MB;
 }
 
-impl Spot {
+impl OpenName {
     /// Looks at the regular file there; `None` if there is nothing, and an error word for what is
     /// something else.
     pub(super) fn old_file(&self) -> Result<Option<Old>, NotReplaceable> {

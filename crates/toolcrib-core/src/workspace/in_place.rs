@@ -9,7 +9,7 @@ use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::spot::{MissingDirs, Spot};
+use super::open_name::{MissingDirs, OpenName};
 use super::{EntryKind, Metadata, Workspace, WorkspacePath, wrong_kind};
 use crate::model::error::{ErrorCode, ToolError};
 
@@ -38,7 +38,7 @@ impl Workspace {
             (Err(error), None) => return Err(error),
         };
         self.check_place(&spot, path, "open")?;
-        let Spot { dir, name, .. } = &spot;
+        let OpenName { dir, name, .. } = &spot;
         let found = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => match Metadata::of(&stat).kind {
                 EntryKind::File => Some((stat.st_dev, stat.st_ino)),

@@ -5,7 +5,7 @@ use std::fs::File;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 use rustix::io::Errno;
 
-use super::spot::MissingDirs;
+use super::open_name::MissingDirs;
 use super::write::not_replaceable;
 use super::{Workspace, WorkspacePath};
 use crate::model::error::ToolError;

@@ -6,7 +6,7 @@
 //! texts before, so nothing that happens in the tree meanwhile can lead out of it.
 //!
 //! Changing files works alike: the directory of the last name is opened, and everything after that is
-//! done in this open directory (`spot.rs`). What an approval was about is checked again by its
+//! done in this open directory (`open_name.rs`). What an approval was about is checked again by its
 //! [`Identity`]. Names that other programs run, such as `.git/hooks`, are out of reach.
 //!
 //! What this does *not* keep out, because it is inside as far as the file system can tell:
@@ -21,7 +21,6 @@
 //! reading (a waiting writer wakes up). Names that are not UTF-8 can be listed, not opened:
 //! arguments are JSON text.
 
-mod below;
 mod beneath;
 mod changes;
 mod identity;
@@ -29,13 +28,14 @@ mod in_place;
 mod in_use;
 mod log;
 mod metadata;
+mod open_name;
 mod own_data;
 mod path;
 mod remove;
 mod rename;
 mod runnable;
-mod spot;
 mod tree;
+mod walk_opening;
 mod write;
 
 use std::ffi::OsString;
@@ -48,19 +48,19 @@ use rustix::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
-pub use below::as_written;
-pub use changes::Change;
+pub use changes::FileChange;
 pub use identity::{Identity, Old};
 pub use in_place::InPlace;
 pub use in_use::InUse;
 pub use metadata::{EntryKind, Metadata};
+pub use open_name::MissingDirs;
 pub(crate) use own_data::OwnData;
 pub use path::WorkspacePath;
 pub use remove::{MAX_COUNTED, Removable, Tally, Watch};
 pub use rename::{Movable, Move};
 pub use runnable::Runnable;
 pub(crate) use runnable::without_parents;
-pub use spot::MissingDirs;
+pub use walk_opening::as_written;
 pub use write::Replaces;
 
 use crate::model::error::{ErrorCode, ToolError};
@@ -269,7 +269,7 @@ impl Workspace {
     #[doc(hidden)]
     pub fn host_directory(&self, path: &WorkspacePath) -> Result<PathBuf, ToolError> {
         let fd = self.open_dir(path)?;
-        spot::real_path(fd.as_fd())
+        open_name::real_path(fd.as_fd())
     }
 
     /// Looks at what the path leads to, links followed.

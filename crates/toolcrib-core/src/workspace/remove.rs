@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::identity::Identity;
-use super::spot::Spot;
+use super::open_name::OpenName;
 use super::tree::{Stopped, Visit, What, Why, mount_in, mount_of, walk};
 use super::write::changed;
 use super::{EntryKind, Metadata, Workspace, WorkspacePath};
@@ -95,7 +95,7 @@ fn prefix_of(path: &WorkspacePath) -> &[u8] {
 }
 
 fn examine(
-    spot: &Spot,
+    spot: &OpenName,
     path: &WorkspacePath,
     most: Option<u64>,
     is_stopped: &dyn Fn() -> bool,
@@ -128,7 +128,7 @@ fn examine(
 /// Counts what is in a directory, up to a number of entries, and digests the first
 /// [`MAX_COUNTED`].
 fn count(
-    spot: &Spot,
+    spot: &OpenName,
     most: Option<u64>,
     is_stopped: &dyn Fn() -> bool,
 ) -> Result<(Tally, [u8; 32]), Stopped> {
@@ -198,7 +198,7 @@ fn count(
     Ok((tally, digest.finalize().into()))
 }
 
-fn remove_tree(spot: &Spot, prefix: &[u8], watch: &mut dyn Watch) -> Result<(), Stopped> {
+fn remove_tree(spot: &OpenName, prefix: &[u8], watch: &mut dyn Watch) -> Result<(), Stopped> {
     let mut path = prefix.to_vec();
     walk(spot, &mut |visit: Visit<'_>| {
         if watch.is_stopped() {

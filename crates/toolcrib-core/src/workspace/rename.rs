@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::identity::{Identity, NotReplaceable};
-use super::spot::{Spot, protected};
+use super::open_name::{OpenName, protected};
 use super::tree::{Visit, What, Why, walk};
 use super::write::{changed, not_replaceable};
 use super::{EntryKind, Metadata, Workspace, WorkspacePath};
@@ -84,7 +84,11 @@ impl Workspace {
         source.sync().map_err(failed)
     }
 
-    fn ends(&self, from: &WorkspacePath, to: &WorkspacePath) -> Result<(Spot, Spot), ToolError> {
+    fn ends(
+        &self,
+        from: &WorkspacePath,
+        to: &WorkspacePath,
+    ) -> Result<(OpenName, OpenName), ToolError> {
         let source = self.spot(from, "move")?;
         let target = self.spot(to, "move to").map_err(|error| match error.code() {
             ErrorCode::FileNotFound => {
@@ -100,8 +104,8 @@ impl Workspace {
 }
 
 fn examine(
-    source: &Spot,
-    target: &Spot,
+    source: &OpenName,
+    target: &OpenName,
     from: &WorkspacePath,
     to: &WorkspacePath,
     is_enough: &mut dyn FnMut() -> bool,
@@ -135,7 +139,7 @@ fn examine(
 
 /// What has the new name already.
 fn over(
-    target: &Spot,
+    target: &OpenName,
     kind: EntryKind,
     from: &WorkspacePath,
     to: &WorkspacePath,
@@ -171,7 +175,7 @@ fn over(
 
 /// A repository that moves is one that is missing at its place, where another could be put.
 fn look_for_repositories(
-    source: &Spot,
+    source: &OpenName,
     from: &WorkspacePath,
     is_enough: &mut dyn FnMut() -> bool,
 ) -> Result<(), ToolError> {
@@ -192,7 +196,7 @@ fn look_for_repositories(
     }
 }
 
-fn rename_over(source: &Spot, target: &Spot, what: &Move) -> Result<(), Errno> {
+fn rename_over(source: &OpenName, target: &OpenName, what: &Move) -> Result<(), Errno> {
     let same = target
         .look()?
         .is_some_and(|stat| what.from.is_moved_from(&stat));
@@ -203,7 +207,7 @@ fn rename_over(source: &Spot, target: &Spot, what: &Move) -> Result<(), Errno> {
     renameat(&source.dir, &source.name, &target.dir, &target.name)
 }
 
-fn rename_new(source: &Spot, target: &Spot, kind: EntryKind) -> Result<(), Errno> {
+fn rename_new(source: &OpenName, target: &OpenName, kind: EntryKind) -> Result<(), Errno> {
     let (from, to) = ((&source.dir, &source.name), (&target.dir, &target.name));
     match renameat_with(from.0, from.1, to.0, to.1, RenameFlags::NOREPLACE) {
         // Not every file system can.

@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::Workspace;
 use super::beneath::Links;
-use super::spot::real_path;
+use super::open_name::real_path;
 use crate::model::digest::Digester;
 use crate::model::limits::MB;
 use crate::model::names::hex;

@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::OPEN_DIR;
-use super::spot::Spot;
+use super::open_name::OpenName;
 
 /// How many directories are held open.
 const MAX_OPEN: usize = 64;
@@ -81,7 +81,7 @@ impl From<Errno> for Why {
 /// Walks everything at a spot, which must be a directory: names in byte order, directories before and
 /// after what is in them.
 pub(super) fn walk(
-    spot: &Spot,
+    spot: &OpenName,
     visit: &mut dyn FnMut(Visit<'_>) -> Result<(), Why>,
 ) -> Result<(), Stopped> {
     let mut walk = Walk {

@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::identity::{Identity, NotReplaceable, Old};
-use super::spot::{MissingDirs, Spot};
+use super::open_name::{MissingDirs, OpenName};
 use super::{OPEN_DIR, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
@@ -177,7 +177,7 @@ impl<'a> Temp<'a> {
     }
 
     /// Gives the file its name, which must be free.
-    pub(super) fn name_new(mut self, spot: &Spot) -> Result<(), Errno> {
+    pub(super) fn name_new(mut self, spot: &OpenName) -> Result<(), Errno> {
         let (dir, to) = (self.dir, &spot.name);
         match renameat_with(dir, &self.name, dir, to, RenameFlags::NOREPLACE) {
             Ok(()) => {
@@ -193,7 +193,7 @@ impl<'a> Temp<'a> {
     }
 
     /// Gives the file its name, whatever else has it.
-    pub(super) fn name_over(mut self, spot: &Spot) -> Result<(), Errno> {
+    pub(super) fn name_over(mut self, spot: &OpenName) -> Result<(), Errno> {
         renameat(self.dir, &self.name, self.dir, &spot.name)?;
         self.is_named = true;
         Ok(())

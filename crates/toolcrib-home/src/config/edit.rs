@@ -17,7 +17,7 @@ pub(super) const FILE: &str = "config.toml";
 
 /// The change to make to a setting.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum SettingChange {
     /// It gets this value.
     Set(Value),
     /// These are added to its list.
@@ -83,7 +83,11 @@ impl Setting {
 }
 
 /// The text of a config.toml with one setting changed.
-pub fn change_text(text: &str, setting: &Setting, change: &Change) -> Result<Changed, ToolError> {
+pub fn change_text(
+    text: &str,
+    setting: &Setting,
+    change: &SettingChange,
+) -> Result<Changed, ToolError> {
     let mut document = parsed(text)?;
     let before = value_in(&document, setting.key);
     let list = |before: &Option<Value>| {
@@ -91,9 +95,9 @@ pub fn change_text(text: &str, setting: &Setting, change: &Change) -> Result<Cha
         list.and_then(Value::as_array).cloned().unwrap_or_default()
     };
     let wanted = match change {
-        Change::Set(value) => Some(value.clone()),
-        Change::Unset => None,
-        Change::Add(more) => {
+        SettingChange::Set(value) => Some(value.clone()),
+        SettingChange::Unset => None,
+        SettingChange::Add(more) => {
             let mut all = list(&before);
             for word in more {
                 if !all.contains(word) {
@@ -102,7 +106,7 @@ pub fn change_text(text: &str, setting: &Setting, change: &Change) -> Result<Cha
             }
             Some(Value::Array(all))
         }
-        Change::Remove(gone) => {
+        SettingChange::Remove(gone) => {
             let mut all = list(&before);
             if let Some(absent) = gone.iter().find(|word| !all.contains(word)) {
                 let message = format!("`{}` does not list {absent}", setting.key);
@@ -141,7 +145,11 @@ pub fn change_text(text: &str, setting: &Setting, change: &Change) -> Result<Cha
 }
 
 /// Changes one setting in the config.toml of a home.
-pub fn change_home(home: &Path, setting: &Setting, change: &Change) -> Result<Changed, ToolError> {
+pub fn change_home(
+    home: &Path,
+    setting: &Setting,
+    change: &SettingChange,
+) -> Result<Changed, ToolError> {
     let mut changed = None;
     edit_home(home, |text| {
         let new = change_text(text, setting, change)?;
@@ -321,7 +329,7 @@ mod tests {
 
     use super::*;
 
-    fn changed(text: &str, key: &str, change: Change) -> String {
+    fn changed(text: &str, key: &str, change: SettingChange) -> String {
         let setting = Setting::find(key).unwrap();
         change_text(text, setting, &change).unwrap().text
     }
@@ -331,14 +339,18 @@ mod tests {
     #[test]
     fn one_value_changes_and_every_comment_stays() {
         assert_eq!(
-            changed(MINE, "limits.timeoutMs", Change::Set(json!(7000))),
+            changed(MINE, "limits.timeoutMs", SettingChange::Set(json!(7000))),
             MINE.replace("5000", "7000")
         );
-        let new = changed(MINE, "limits.listEntries", Change::Set(json!(3)));
+        let new = changed(MINE, "limits.listEntries", SettingChange::Set(json!(3)));
         assert_eq!(new, format!("{MINE}listEntries = 3\n"));
-        let new = changed("", "sandbox.network", Change::Set(json!("listed")));
+        let new = changed("", "sandbox.network", SettingChange::Set(json!("listed")));
         assert_eq!(new, "[sandbox]\nnetwork = \"listed\"\n");
-        let new = changed(MINE, "allowedHosts", Change::Add(vec![json!("a.test")]));
+        let new = changed(
+            MINE,
+            "allowedHosts",
+            SettingChange::Add(vec![json!("a.test")]),
+        );
         for line in MINE.lines() {
             assert!(new.contains(line), "{new}");
         }
@@ -349,7 +361,7 @@ mod tests {
     #[test]
     fn a_line_is_removed_and_the_comments_above_it_stay() {
         assert_eq!(
-            changed(MINE, "limits.timeoutMs", Change::Unset),
+            changed(MINE, "limits.timeoutMs", SettingChange::Unset),
             MINE.replace("timeoutMs = 5000 # five\n", "")
         );
         for (text, left) in [
@@ -362,24 +374,33 @@ mod tests {
                 "limits = { listEntries = 6 } # x\n",
             ),
         ] {
-            let new = changed(text, "limits.timeoutMs", Change::Unset);
+            let new = changed(text, "limits.timeoutMs", SettingChange::Unset);
             let read = |text: &str| text.parse::<toml::Table>().unwrap();
             assert_eq!(read(&new), read(left), "{new}");
         }
-        assert_eq!(changed("# a\n", "limits.timeoutMs", Change::Unset), "# a\n");
+        assert_eq!(
+            changed("# a\n", "limits.timeoutMs", SettingChange::Unset),
+            "# a\n"
+        );
     }
 
     #[test]
     fn words_are_added_to_a_list_and_taken_out_of_it() {
-        let add =
-            |text: &str, word: &str| changed(text, "disabledTools", Change::Add(vec![json!(word)]));
+        let add = |text: &str, word: &str| {
+            changed(text, "disabledTools", SettingChange::Add(vec![json!(word)]))
+        };
         let two = add("disabledTools = ['x']\n", "y");
         assert_eq!(two, "disabledTools = [\"x\", \"y\"]\n");
         assert_eq!(add(&two, "y"), two, "it is there already");
-        let one = changed(&two, "disabledTools", Change::Remove(vec![json!("x")]));
+        let one = changed(
+            &two,
+            "disabledTools",
+            SettingChange::Remove(vec![json!("x")]),
+        );
         assert_eq!(one, "disabledTools = [\"y\"]\n");
         let setting = Setting::find("disabledTools").unwrap();
-        let absent = change_text(&one, setting, &Change::Remove(vec![json!("x")])).unwrap_err();
+        let absent =
+            change_text(&one, setting, &SettingChange::Remove(vec![json!("x")])).unwrap_err();
         assert_eq!(absent.message(), "`disabledTools` does not list \"x\"");
     }
 
@@ -438,14 +459,14 @@ mod tests {
     fn a_file_that_was_wrong_can_be_mended_and_no_other_is_made_wrong() {
         let broken = "limits.timeoutMs = 'x'\n";
         assert_eq!(
-            changed(broken, "limits.timeoutMs", Change::Set(json!(5000))),
+            changed(broken, "limits.timeoutMs", SettingChange::Set(json!(5000))),
             "limits.timeoutMs = 5000\n"
         );
         assert!(
             change_text(
                 "[limits\n",
                 Setting::find("limits.timeoutMs").unwrap(),
-                &Change::Unset
+                &SettingChange::Unset
             )
             .is_err()
         );
@@ -456,7 +477,7 @@ mod tests {
     fn the_file_of_a_home_is_replaced_only_if_it_still_says_the_same() {
         let home = tempfile::tempdir().unwrap();
         let setting = Setting::find("limits.timeoutMs").unwrap();
-        change_home(home.path(), setting, &Change::Set(json!(5000))).unwrap();
+        change_home(home.path(), setting, &SettingChange::Set(json!(5000))).unwrap();
         let text = std::fs::read_to_string(home.path().join(FILE)).unwrap();
         assert_eq!(text, "[limits]\ntimeoutMs = 5000\n");
         let conflict = replace_home(home.path(), "other", "").unwrap_err();

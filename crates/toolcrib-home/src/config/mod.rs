@@ -23,7 +23,7 @@ use serde_json::Value;
 
 pub use chat::ChatSettings;
 use databases::DATABASES;
-pub use edit::{Change, Changed, change_home, change_text, check_text, replace_home};
+pub use edit::{Changed, SettingChange, change_home, change_text, check_text, replace_home};
 pub use locations::{NoHome, NoWorkspace, Surroundings};
 pub use mcp::McpSettings;
 pub use rules::load_rules;

@@ -15,7 +15,7 @@ use super::Crib;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::registry::{Availability, Entry, Registry, Source};
-use crate::search::meant::{self, Reading, Wanted};
+use crate::search::intent::{self, QueryWords, ToolWords};
 use crate::search::{Class, Document, Index, Position};
 
 /// How many hits there are on a page when no one says.
@@ -92,8 +92,8 @@ impl Finder {
             let is_behind = registry.shadower(entry).is_some();
             (entry.head().name.clone(), is_behind)
         });
-        let texts: Vec<&Reading> = readings.iter().map(|(_, reading)| &**reading).collect();
-        let ranked = meant::rank(&Wanted::of(&request.query), &texts);
+        let texts: Vec<&ToolWords> = readings.iter().map(|(_, reading)| &**reading).collect();
+        let ranked = intent::rank(&QueryWords::of(&request.query), &texts);
         let mut found: Vec<Arc<Entry>> = ranked
             .into_iter()
             .map(|(index, _)| Arc::clone(&readings[index].0))
@@ -203,7 +203,7 @@ struct Followed {
     /// The entries by their numbers, which are the ids of the index.
     entries: ArcSwap<HashTrieMapSync<u64, Arc<Entry>>>,
     /// Tools as `meant` reads them, by their numbers; read at the first such search.
-    readings: Mutex<HashMap<u64, Arc<Reading>>>,
+    readings: Mutex<HashMap<u64, Arc<ToolWords>>>,
     /// Twice the number of changes, and one more during a change.
     changes: AtomicU64,
 }
@@ -227,18 +227,18 @@ impl Finder {
 
 impl Followed {
     /// The tools that may be found, in the order of their names, each as it is read for `meant`.
-    fn readings(&self, bundles: &[String]) -> Vec<(Arc<Entry>, Arc<Reading>)> {
+    fn readings(&self, bundles: &[String]) -> Vec<(Arc<Entry>, Arc<ToolWords>)> {
         let entries = self.entries.load_full();
         let mut known = self.readings.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|number, _| entries.contains_key(number));
         let listed = entries
             .values()
             .filter(|entry| entry.is_listed() && is_of(entry, bundles));
-        let mut readings: Vec<(Arc<Entry>, Arc<Reading>)> = listed
+        let mut readings: Vec<(Arc<Entry>, Arc<ToolWords>)> = listed
             .map(|entry| {
                 let reading = known
                     .entry(entry.number())
-                    .or_insert_with(|| Arc::new(Reading::of(&document(entry))));
+                    .or_insert_with(|| Arc::new(ToolWords::of(&document(entry))));
                 (Arc::clone(entry), Arc::clone(reading))
             })
             .collect();

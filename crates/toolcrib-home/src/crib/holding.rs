@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::approval::queue::{Queued, Standing, Status};
+use crate::approval::queue::{Queued, StandingQuestions, Status};
 use crate::held::{HeldItem, HeldStore};
 use crate::model::JsonObject;
 use crate::model::digest;
@@ -14,7 +14,7 @@ use crate::model::error::ToolError;
 use crate::storage::StorageError;
 use toolcrib_core::approval::{ApprovalRequest, ApprovalResponse};
 
-impl Standing for HeldStore {
+impl StandingQuestions for HeldStore {
     fn questions(&self) -> Result<Vec<Queued>, StorageError> {
         let mut by_run: BTreeMap<String, Vec<HeldItem>> = BTreeMap::new();
         for item in self.list()?.into_iter().filter(|item| !item.refused) {

@@ -13,7 +13,7 @@ use crate::model::ids::BundleId;
 use crate::model::names::Slug;
 use crate::model::text;
 use crate::upstream::{
-    self, Change, Loopback, Pinned, Probe, Standing, Transport, Upstream, UpstreamSettings,
+    self, Loopback, PinChange, Pinned, Probe, ServerState, Transport, Upstream, UpstreamSettings,
 };
 
 /// A server that could be added: what the user typed, or what another program's file has.
@@ -75,9 +75,9 @@ pub struct UpstreamView {
     /// Why that cannot be read.
     pub problem: Option<String>,
     /// The differences in its last answer.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PinChange>,
     /// Its status in this process.
-    pub standing: Standing,
+    pub standing: ServerState,
 }
 
 /// A configured server on one line, as JSON.
@@ -126,7 +126,7 @@ pub struct ChangeRow {
 
 impl ChangeRow {
     /// Of a change.
-    pub fn of(change: &Change) -> Self {
+    pub fn of(change: &PinChange) -> Self {
         ChangeRow {
             tool: text::visible_line(change.tool()).into_owned(),
             change: change.kind(),
@@ -164,7 +164,7 @@ impl UpstreamView {
                 "{which} not what was accepted; `toolcrib upstream accept {name}` shows the differences and asks"
             ));
         }
-        if let Standing::Failing { failures, last } = &self.standing {
+        if let ServerState::Failing { failures, last } = &self.standing {
             let times = match failures {
                 1 => "it failed".to_owned(),
                 times => format!("it failed {times} times in a row"),
@@ -193,10 +193,10 @@ impl UpstreamView {
             protocol: pinned.and_then(|pinned| said(&pinned.protocol)),
             changes: self.changes.iter().map(ChangeRow::of).collect(),
             state: match &self.standing {
-                Standing::Idle => "idle",
-                Standing::Connecting => "connecting",
-                Standing::Connected => "connected",
-                Standing::Failing { .. } => "failing",
+                ServerState::Idle => "idle",
+                ServerState::Connecting => "connecting",
+                ServerState::Connected => "connected",
+                ServerState::Failing { .. } => "failing",
             },
             notes: self.notes(),
         }
@@ -225,7 +225,7 @@ impl UpstreamView {
 }
 
 /// What a server turned out to be, as JSON.
-pub fn probe_shown(name: &Slug, probe: &Probe, changes: &[Change]) -> Value {
+pub fn probe_shown(name: &Slug, probe: &Probe, changes: &[PinChange]) -> Value {
     let millis = |time: Duration| (time.as_secs_f64() * 1e6).round() / 1e3;
     let tools: Vec<Value> = probe
         .tools
@@ -279,7 +279,7 @@ impl Crib {
 
     /// Connects to a configured server to see what it is; with what is different from what was accepted. Every process of the home learns of the
     /// differences.
-    pub async fn probe_upstream(&self, name: &str) -> Result<(Probe, Vec<Change>), ToolError> {
+    pub async fn probe_upstream(&self, name: &str) -> Result<(Probe, Vec<PinChange>), ToolError> {
         self.sources.upstream().refresh(&self.registry);
         let upstream = self.known_upstream(name)?;
         let probe = self.masked(upstream.probe().await)?;
@@ -525,7 +525,7 @@ impl Crib {
             pinned,
             problem,
             standing: match upstream.standing() {
-                Standing::Failing { failures, last } => Standing::Failing {
+                ServerState::Failing { failures, last } => ServerState::Failing {
                     failures,
                     last: self.secrets.masker().mask(&last).into_owned(),
                 },

@@ -17,7 +17,7 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use toolcrib_core::record::replay::{
-    ClaimAnswer, ClaimStore, Claimant, Replay, SharedClaim, Standing, conflict,
+    ClaimAnswer, ClaimState, ClaimStore, Claimant, Replay, SharedClaim, conflict,
 };
 
 use crate::model::caller::Caller;
@@ -169,7 +169,7 @@ impl ClaimStore for DiskReplay {
     }
 
     // A claim of an earlier version, whose caller is unknown, is none.
-    fn standing(&self, id: &CallId) -> Result<Option<Standing>, ToolError> {
+    fn standing(&self, id: &CallId) -> Result<Option<ClaimState>, ToolError> {
         let Some(dir) = DurableDir::open(&self.path)? else {
             return Ok(None);
         };
@@ -199,9 +199,9 @@ impl ClaimStore for DiskReplay {
             return Ok(None);
         }
         Ok(match found {
-            ClaimAnswer::Taken => Some(Standing::Elsewhere(caller)),
-            ClaimAnswer::Done(outcome) => Some(Standing::Done(caller, outcome)),
-            ClaimAnswer::Lost => Some(Standing::Lost(caller)),
+            ClaimAnswer::Taken => Some(ClaimState::Elsewhere(caller)),
+            ClaimAnswer::Done(outcome) => Some(ClaimState::Done(caller, outcome)),
+            ClaimAnswer::Lost => Some(ClaimState::Lost(caller)),
             ClaimAnswer::Ours(_) => None,
         })
     }

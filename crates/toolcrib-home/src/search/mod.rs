@@ -16,7 +16,7 @@ mod classes;
 mod dictionary;
 mod edit_distance;
 mod index;
-pub mod meant;
+pub mod intent;
 mod merge;
 mod position;
 mod rank;

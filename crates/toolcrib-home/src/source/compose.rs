@@ -12,7 +12,7 @@ use super::flags::Flags;
 use super::link::{self, BrokenFile, Links, Node, Target, Whose};
 use super::look_alike;
 use super::pins::Pins;
-use super::report::{Report, Standing, ToolFile, Trust};
+use super::report::{FileOutcome, Report, ToolFile, Trust};
 use super::scope::{FILE_SOURCES, Scope, ScopeDir};
 use super::survey::{KnownDir, KnownFile};
 use crate::definition::LinkFault;
@@ -480,7 +480,7 @@ fn files(
     }
     let shadowed = |entry: &Entry| {
         let by = registry.shadower(entry)?;
-        Some(Standing::Shadowed {
+        Some(FileOutcome::Shadowed {
             by: by.spec().reference(),
             by_file: file_of.get(&Arc::as_ptr(&by)).cloned(),
         })
@@ -492,13 +492,13 @@ fn files(
         let shadower = entry.as_deref().and_then(shadowed);
         let unavailable = made.as_ref().and_then(|(_, why)| why.clone());
         let standing = match (draft.refused, shadower, unavailable) {
-            (Some(reason), _, _) => Standing::Refused { reason },
+            (Some(reason), _, _) => FileOutcome::Refused { reason },
             (None, Some(shadowed), _) => shadowed,
             (None, None, Some(reason)) if draft.content.is_whole() => {
-                Standing::Unavailable { reason }
+                FileOutcome::Unavailable { reason }
             }
-            (None, None, Some(reason)) => Standing::Broken { reason },
-            (None, None, None) => Standing::Loaded,
+            (None, None, Some(reason)) => FileOutcome::Broken { reason },
+            (None, None, None) => FileOutcome::Loaded,
         };
         let file = ToolFile {
             scope: draft.place.scope,

@@ -28,7 +28,7 @@ pub struct ToolFile {
     /// Why it may or may not run, as far as trust goes.
     pub trust: Trust,
     /// What became of it.
-    pub standing: Standing,
+    pub standing: FileOutcome,
     /// Its errors and warnings.
     pub problems: Vec<Problem>,
     /// Problems with how it uses other tools; it cannot run then.
@@ -59,7 +59,7 @@ pub enum Trust {
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum FileOutcome {
     /// Its tool is registered, and can be called as far as it is trusted and switched on.
     Loaded,
     /// Its tool is registered, but cannot run here.
@@ -130,10 +130,10 @@ impl Report {
         let mut problems = self.notes.clone();
         for file in &self.files {
             match (&file.standing, &file.trust) {
-                (Standing::Broken { reason } | Standing::Refused { reason }, _) => {
+                (FileOutcome::Broken { reason } | FileOutcome::Refused { reason }, _) => {
                     problems.push(reason.clone());
                 }
-                (Standing::Shadowed { by, by_file }, _) => {
+                (FileOutcome::Shadowed { by, by_file }, _) => {
                     let (holder, remedy) = match file.own_reference() {
                         Some(own) => (by, format!("call it as `{own}`")),
                         // Both have the same reference, too, so that only the files tell them apart.
@@ -150,7 +150,7 @@ impl Report {
                 (_, Trust::Unsafe(why)) => {
                     problems.push(format!("`{}` is disabled: {why}", file.shown));
                 }
-                (Standing::Loaded | Standing::Unavailable { .. }, _) => {}
+                (FileOutcome::Loaded | FileOutcome::Unavailable { .. }, _) => {}
             }
         }
         problems
@@ -175,7 +175,7 @@ impl ToolFile {
     pub fn own_reference(&self) -> Option<String> {
         let own = self.reference();
         match &self.standing {
-            Standing::Shadowed { by, .. } => {
+            FileOutcome::Shadowed { by, .. } => {
                 let theirs = by.split_once('@').map_or(by.as_str(), |(whole, _)| whole);
                 (theirs != own).then_some(own)
             }

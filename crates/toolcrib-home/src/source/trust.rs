@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::definition::FileDefinition;
 use super::pins::Pin;
-use super::report::{Standing, ToolFile, Trust};
+use super::report::{FileOutcome, ToolFile, Trust};
 use super::scope::Scope;
 use super::{Report, Sources};
 use crate::builtin::unified_diff;
@@ -32,7 +32,7 @@ impl Review {
     pub fn open(&self) -> impl Iterator<Item = &ReviewedFile> {
         let waits = |reviewed: &&ReviewedFile| {
             reviewed.file.definition.is_some()
-                && !matches!(reviewed.file.standing, Standing::Refused { .. })
+                && !matches!(reviewed.file.standing, FileOutcome::Refused { .. })
                 && matches!(reviewed.file.trust, Trust::New | Trust::Changed { .. })
         };
         self.files.iter().filter(waits)
@@ -178,7 +178,9 @@ impl Report {
             matches!(file.trust, Trust::New | Trust::Changed { .. })
                 && matches!(
                     file.standing,
-                    Standing::Loaded | Standing::Unavailable { .. } | Standing::Shadowed { .. }
+                    FileOutcome::Loaded
+                        | FileOutcome::Unavailable { .. }
+                        | FileOutcome::Shadowed { .. }
                 )
         };
         self.files.iter().filter(waits).count()

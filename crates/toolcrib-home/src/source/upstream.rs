@@ -28,7 +28,7 @@ use crate::spec::ToolSpec;
 use crate::storage::{Followed, Stamp, Stamps};
 use crate::tool::Tool;
 use crate::upstream::{
-    self, Change, Definition, Pinned, Upstream, UpstreamTable, UpstreamTool, Upstreams,
+    self, Definition, PinChange, Pinned, Upstream, UpstreamTable, UpstreamTool, Upstreams,
     names::{self, Since},
 };
 
@@ -284,13 +284,13 @@ impl UpstreamTools {
 struct Offer {
     pinned: Pinned,
     /// By tool, what is not as it was accepted.
-    changes: BTreeMap<String, Change>,
+    changes: BTreeMap<String, PinChange>,
     tools: Vec<(Definition, Since)>,
 }
 
 impl Offer {
     fn of(pinned: Pinned) -> Self {
-        let changes: BTreeMap<String, Change> = pinned
+        let changes: BTreeMap<String, PinChange> = pinned
             .changes()
             .into_iter()
             .map(|change| (change.tool().to_owned(), change))
@@ -300,8 +300,8 @@ impl Offer {
             .iter()
             .map(|tool| (tool.definition.clone(), Since::Accepted(tool.since)));
         let new = changes.values().filter_map(|change| match change {
-            Change::New(definition) => Some((definition.clone(), Since::New)),
-            Change::Changed { .. } | Change::Removed(_) => None,
+            PinChange::New(definition) => Some((definition.clone(), Since::New)),
+            PinChange::Changed { .. } | PinChange::Removed(_) => None,
         });
         let tools = accepted.chain(new).collect();
         Offer {
@@ -352,17 +352,17 @@ fn drafts(upstream: &Arc<Upstream>, offer: &Offer, named: Vec<(WireName, Slug)>)
         let accept = format!("`toolcrib upstream accept {name}`");
         let (mut untrusted, mut unavailable) = (None, off.clone());
         match changes.get(&definition.name) {
-            Some(Change::New(_)) => {
+            Some(PinChange::New(_)) => {
                 untrusted = Some(format!(
                     "the MCP server `{name}` has added it, and it is not accepted yet: {accept} shows it and asks"
                 ));
             }
-            Some(Change::Changed { .. }) => {
+            Some(PinChange::Changed { .. }) => {
                 untrusted = Some(format!(
                     "its definition has changed since it was accepted: {accept} shows the difference and asks"
                 ));
             }
-            Some(Change::Removed(_)) => {
+            Some(PinChange::Removed(_)) => {
                 unavailable.get_or_insert(format!("the MCP server `{name}` no longer has it"));
             }
             None => {
@@ -376,7 +376,7 @@ fn drafts(upstream: &Arc<Upstream>, offer: &Offer, named: Vec<(WireName, Slug)>)
                 }
             }
         }
-        let is_new = matches!(changes.get(&definition.name), Some(Change::New(_)));
+        let is_new = matches!(changes.get(&definition.name), Some(PinChange::New(_)));
         let made = match is_new {
             true => Err(String::new()),
             false => upstream::spec(upstream, definition, wire.clone(), slug.clone()),

@@ -77,7 +77,7 @@ pub(super) struct Busy {
 
 /// What a long look does when someone in a hurry comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Yield {
     /// It begins again after them.
     Give,
     /// It goes on; they do without.
@@ -85,7 +85,7 @@ pub(crate) enum Way {
 }
 
 /// What someone in a hurry learns.
-pub(crate) enum Followed {
+pub(crate) enum StoreNews {
     /// What has changed, as far as it is known.
     Changes(Changes),
     /// So much that it takes a while; nothing is reported.
@@ -94,7 +94,7 @@ pub(crate) enum Followed {
 
 impl Store {
     /// What has changed, like [`changes`](Self::changes), for those who cannot wait. What a writer is just doing they miss, and see it when it is done.
-    pub(crate) fn follow(&self, look: Look) -> Result<Followed, StoreError> {
+    pub(crate) fn follow(&self, look: Look) -> Result<StoreNews, StoreError> {
         if let Some(looking) = self.looking_at_once() {
             let generation = Generation::read(&self.inner.lock_file);
             if look == Look::Thorough || !self.is_left_alone(generation) {
@@ -107,12 +107,12 @@ impl Store {
                     ..How::new(look)
                 };
                 if !self.look_if_need_be(&looking, how)? {
-                    return Ok(Followed::Much);
+                    return Ok(StoreNews::Much);
                 }
                 self.leave_alone(start);
             }
         }
-        Ok(Followed::Changes(self.told()))
+        Ok(StoreNews::Changes(self.told()))
     }
 
     /// Known changes, without a look.
@@ -130,10 +130,10 @@ impl Store {
     }
 
     /// Looks, however long it takes. [`told`](Self::told) says what it found.
-    pub(crate) fn survey(&self, look: Look, way: Way) -> Result<(), StoreError> {
+    pub(crate) fn survey(&self, look: Look, way: Yield) -> Result<(), StoreError> {
         for time in 0.. {
             let looking = unpoisoned(self.inner.looking.lock());
-            let gives_way = way == Way::Give && time < GIVES_WAY;
+            let gives_way = way == Yield::Give && time < GIVES_WAY;
             self.inner.gives_way.store(false, Ordering::Relaxed);
             self.inner.is_surveying.store(gives_way, Ordering::Release);
             let how = How {

@@ -43,7 +43,7 @@ use std::sync::{Arc, LockResult, Mutex, PoisonError, RwLock, RwLockReadGuard, Rw
 use jiff::Timestamp;
 
 pub use error::StoreError;
-pub(crate) use follow::{Followed, Way};
+pub(crate) use follow::{StoreNews, Yield};
 pub use record::{BundleDraft, Changes, Damage, StoredBundle, StoredTool, ToolHead, ToolKey};
 pub use whole_bundle::{BundleDigest, WholeBundle};
 

@@ -12,7 +12,7 @@ use http::{HeaderName, HeaderValue};
 use toolcrib_mcp::client::{Exchange, ExchangeError, ExchangeResponse};
 use url::Url;
 
-use super::settings::Given;
+use super::settings::ConfiguredValue;
 use crate::egress::{Egress, EgressError, ExchangeLog, Reach, Request, Target};
 use crate::model::names::Slug;
 use crate::secret::SecretStore;
@@ -38,7 +38,7 @@ pub(super) struct Way {
     pub(super) secrets: SecretStore,
     pub(super) upstream: Slug,
     pub(super) target: Target,
-    pub(super) headers: Vec<(HeaderName, Given)>,
+    pub(super) headers: Vec<(HeaderName, ConfiguredValue)>,
 }
 
 impl Way {

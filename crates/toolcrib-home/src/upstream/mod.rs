@@ -39,11 +39,11 @@ use arc_swap::ArcSwap;
 
 pub use auth::{Authorizer, Consent, Loopback, OAuth};
 pub use definition::Definition;
-pub use pins::{Change, PinStore, Pinned, PinnedTool, Unpinned};
-pub use server::{Probe, Standing, Upstream};
+pub use pins::{PinChange, PinStore, Pinned, PinnedTool, Unpinned};
+pub use server::{Probe, ServerState, Upstream};
 pub use settings::{
-    Auth, Given, Grant, OAuthSettings, SettingProblem, Transport, UpstreamSettings, UpstreamTable,
-    name, read_all,
+    Auth, ConfiguredValue, Grant, OAuthSettings, SettingProblem, Transport, UpstreamSettings,
+    UpstreamTable, name, read_all,
 };
 pub(crate) use tool::{UpstreamTool, spec};
 

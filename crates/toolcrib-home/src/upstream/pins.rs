@@ -90,7 +90,7 @@ pub struct Pinned {
 
 /// What a server says now about a tool, compared with its pin.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Change {
+pub enum PinChange {
     /// There is no pin.
     New(Definition),
     /// It is something else than its pin.
@@ -104,21 +104,21 @@ pub enum Change {
     Removed(Definition),
 }
 
-impl Change {
+impl PinChange {
     /// The tool, as the server names it.
     pub fn tool(&self) -> &str {
         match self {
-            Change::New(definition) | Change::Removed(definition) => &definition.name,
-            Change::Changed { pinned, .. } => &pinned.name,
+            PinChange::New(definition) | PinChange::Removed(definition) => &definition.name,
+            PinChange::Changed { pinned, .. } => &pinned.name,
         }
     }
 
     /// One word for it.
     pub fn kind(&self) -> &'static str {
         match self {
-            Change::New(_) => "new",
-            Change::Changed { .. } => "changed",
-            Change::Removed(_) => "removed",
+            PinChange::New(_) => "new",
+            PinChange::Changed { .. } => "changed",
+            PinChange::Removed(_) => "removed",
         }
     }
 
@@ -129,9 +129,9 @@ impl Change {
             fields: Map::new(),
         };
         match self {
-            Change::New(new) => nothing(&new.name).difference(new),
-            Change::Changed { pinned, found } => pinned.difference(found),
-            Change::Removed(old) => old.difference(&nothing(&old.name)),
+            PinChange::New(new) => nothing(&new.name).difference(new),
+            PinChange::Changed { pinned, found } => pinned.difference(found),
+            PinChange::Removed(old) => old.difference(&nothing(&old.name)),
         }
     }
 }
@@ -150,7 +150,7 @@ impl Pinned {
     }
 
     /// The differences in the present answer of a server.
-    pub fn compare(&self, now: &[Definition]) -> Vec<Change> {
+    pub fn compare(&self, now: &[Definition]) -> Vec<PinChange> {
         let pins: BTreeMap<&str, &PinnedTool> = self
             .tools
             .iter()
@@ -159,9 +159,9 @@ impl Pinned {
         let mut changes = Vec::new();
         for found in now {
             match pins.get(found.name.as_str()) {
-                None => changes.push(Change::New(found.clone())),
+                None => changes.push(PinChange::New(found.clone())),
                 Some(pin) if pin.digest == found.digest() && pin.is_whole() => {}
-                Some(pin) => changes.push(Change::Changed {
+                Some(pin) => changes.push(PinChange::Changed {
                     pinned: pin.definition.clone(),
                     found: found.clone(),
                 }),
@@ -173,12 +173,12 @@ impl Pinned {
             .tools
             .iter()
             .filter(|tool| !there.contains(tool.definition.name.as_str()));
-        changes.extend(removed.map(|tool| Change::Removed(tool.definition.clone())));
+        changes.extend(removed.map(|tool| PinChange::Removed(tool.definition.clone())));
         changes
     }
 
     /// The differences in the last answer of the server.
-    pub fn changes(&self) -> Vec<Change> {
+    pub fn changes(&self) -> Vec<PinChange> {
         self.found
             .as_ref()
             .map_or_else(Vec::new, |found| self.compare(&found.tools))
@@ -313,7 +313,7 @@ mod tests {
         Definition::of(name, fields.as_object().unwrap())
     }
 
-    fn kinds(changes: &[Change]) -> Vec<(&str, &str)> {
+    fn kinds(changes: &[PinChange]) -> Vec<(&str, &str)> {
         changes
             .iter()
             .map(|change| (change.tool(), change.kind()))

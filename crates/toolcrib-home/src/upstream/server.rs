@@ -93,7 +93,7 @@ pub struct Probe {
 
 /// The present status of a server, in this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum ServerState {
     /// No one has needed it, or it was let go.
     Idle,
     /// Someone connects.
@@ -132,17 +132,17 @@ impl Upstream {
     }
 
     /// Its status.
-    pub fn standing(&self) -> Standing {
+    pub fn standing(&self) -> ServerState {
         let state = lock(&self.state);
         match (&state.open, &state.attempt) {
-            (Some(open), _) if !open.is_closed() => return Standing::Connected,
-            (_, Some(_)) => return Standing::Connecting,
+            (Some(open), _) if !open.is_closed() => return ServerState::Connected,
+            (_, Some(_)) => return ServerState::Connecting,
             _ => {}
         }
         drop(state);
         match lock(&self.breaker).state() {
-            (0, _) => Standing::Idle,
-            (failures, last) => Standing::Failing {
+            (0, _) => ServerState::Idle,
+            (failures, last) => ServerState::Failing {
                 failures,
                 last: last.to_owned(),
             },

@@ -35,7 +35,7 @@ const TAKEN: &[&str] = &["core", "local", "user", "global", "app"];
 
 /// A value that is written down, or the name of the secret that it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum ConfiguredValue {
     /// As it is.
     Plain(String),
     /// `secret:NAME`, or a word and a blank before it as in `Bearer secret:NAME`.
@@ -47,7 +47,7 @@ pub enum Given {
     },
 }
 
-impl Given {
+impl ConfiguredValue {
     /// Reads a value: `secret:NAME` names a secret.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > MAX_TEXT || text.contains('\0') {
@@ -60,8 +60,10 @@ impl Given {
             _ => (String::new(), text),
         };
         match rest.strip_prefix("secret:") {
-            Some(name) => SecretName::parse(name).map(|name| Given::Secret { before, name }),
-            None => Ok(Given::Plain(text.to_owned())),
+            Some(name) => {
+                SecretName::parse(name).map(|name| ConfiguredValue::Secret { before, name })
+            }
+            None => Ok(ConfiguredValue::Plain(text.to_owned())),
         }
     }
 
@@ -71,8 +73,8 @@ impl Given {
         reveal: impl FnOnce(&SecretName) -> Result<Secret, E>,
     ) -> Result<Secret, E> {
         match self {
-            Given::Plain(text) => Ok(Secret::new(text.clone())),
-            Given::Secret { before, name } => {
+            ConfiguredValue::Plain(text) => Ok(Secret::new(text.clone())),
+            ConfiguredValue::Secret { before, name } => {
                 let value = reveal(name)?;
                 Ok(Secret::new(format!("{before}{}", value.expose())))
             }
@@ -82,8 +84,8 @@ impl Given {
     /// As it is in the file.
     pub fn written(&self) -> String {
         match self {
-            Given::Plain(text) => text.clone(),
-            Given::Secret { before, name } => format!("{before}secret:{name}"),
+            ConfiguredValue::Plain(text) => text.clone(),
+            ConfiguredValue::Secret { before, name } => format!("{before}secret:{name}"),
         }
     }
 }
@@ -98,7 +100,7 @@ pub enum Transport {
         /// Its arguments.
         args: Vec<String>,
         /// Variables besides the few that every program gets.
-        env: BTreeMap<String, Given>,
+        env: BTreeMap<String, ConfiguredValue>,
         /// The directory it starts in; the user's home directory if not said.
         cwd: Option<PathBuf>,
     },
@@ -107,7 +109,7 @@ pub enum Transport {
         /// Its address. Being configured is its permission: it need not be in `allowedHosts`.
         url: String,
         /// Headers that go with every request.
-        headers: BTreeMap<String, Given>,
+        headers: BTreeMap<String, ConfiguredValue>,
         /// The login, if one is required.
         auth: Auth,
     },
@@ -158,7 +160,7 @@ pub struct OAuthSettings {
     /// The id of a client that was registered by hand.
     pub client_id: Option<String>,
     /// Its secret, `secret:NAME`.
-    pub client_secret: Option<Given>,
+    pub client_secret: Option<ConfiguredValue>,
     /// The authorization server: no other server gets the secret, whatever the server says.
     pub issuer: Option<String>,
     /// The address of a document that says who we are, for those who take it as an id.
@@ -192,15 +194,17 @@ impl OAuthSettings {
         let fields = Fields(table);
         let client_secret = match fields.text("clientSecret")? {
             None => None,
-            Some(text) => match Given::parse(&text).map_err(|why| fault("clientSecret", why))? {
-                given @ Given::Secret { .. } => Some(given),
-                Given::Plain(_) => {
-                    return Err(fault(
-                        "clientSecret",
-                        "must be `secret:NAME`; `toolcrib secret set NAME` keeps it",
-                    ));
+            Some(text) => {
+                match ConfiguredValue::parse(&text).map_err(|why| fault("clientSecret", why))? {
+                    given @ ConfiguredValue::Secret { .. } => Some(given),
+                    ConfiguredValue::Plain(_) => {
+                        return Err(fault(
+                            "clientSecret",
+                            "must be `secret:NAME`; `toolcrib secret set NAME` keeps it",
+                        ));
+                    }
                 }
-            },
+            }
         };
         let client_metadata_url = fields.text("clientMetadataUrl")?;
         if let Some(url) = &client_metadata_url {
@@ -489,7 +493,7 @@ impl UpstreamSettings {
     /// As it is in the file, for [`read`](Self::read); what is as usual is left out.
     pub fn written(&self) -> Map<String, Value> {
         let mut fields = Map::new();
-        let givens = |of: &BTreeMap<String, Given>| {
+        let givens = |of: &BTreeMap<String, ConfiguredValue>| {
             let pairs = of
                 .iter()
                 .map(|(key, value)| (key.clone(), value.written().into()));
@@ -677,7 +681,7 @@ impl Fields<'_> {
         }
     }
 
-    fn givens(&self, key: &str) -> Result<BTreeMap<String, Given>, SettingProblem> {
+    fn givens(&self, key: &str) -> Result<BTreeMap<String, ConfiguredValue>, SettingProblem> {
         let mut all = BTreeMap::new();
         let Some(value) = self.0.get(key) else {
             return Ok(all);
@@ -690,7 +694,7 @@ impl Fields<'_> {
             let Some(text) = value.as_str() else {
                 return Err(fault(place, "must be a text, or `secret:NAME`"));
             };
-            let given = Given::parse(text).map_err(|why| fault(place, why))?;
+            let given = ConfiguredValue::parse(text).map_err(|why| fault(place, why))?;
             all.insert(name.clone(), given);
         }
         Ok(all)

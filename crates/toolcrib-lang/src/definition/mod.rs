@@ -37,7 +37,7 @@ pub use crate::template::{Format, ParameterKind};
 
 pub use problem::{Fix, Problem, Severity};
 pub use programs::programs;
-pub(crate) use read::at::At;
+pub(crate) use read::field_value::At;
 pub use render::{Part, one_line, render, render_within};
 pub use schema::json_schema;
 pub use step::{Action, OutputMode, Retry, Step, StreamTo};
@@ -81,7 +81,7 @@ pub struct Definition {
     /// Its own tests.
     pub tests: Vec<TestCase>,
     /// What changed from version to version.
-    pub changelog: Vec<Change>,
+    pub changelog: Vec<ChangelogEntry>,
     /// Categories, and the security tags `read`, `write`, `run`.
     pub tags: Vec<String>,
     /// Whether a person must agree.
@@ -419,7 +419,7 @@ pub struct Expected {
 
 /// One entry of `changelog`.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub struct ChangelogEntry {
     /// The version.
     pub version: String,
     /// What changed.

@@ -47,16 +47,18 @@ pub struct JsonPath {
 /// A step from a value to one that is in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
-pub enum Way<'a> {
+pub enum JsonStep<'a> {
     Name(&'a str),
     Index(usize),
 }
 
-impl Way<'_> {
-    fn of(segment: &Segment) -> Option<Way<'_>> {
+impl JsonStep<'_> {
+    fn of(segment: &Segment) -> Option<JsonStep<'_>> {
         match (segment.from, segment.selectors.as_slice()) {
-            (From::Nodes, [Selector::Name(name)]) => Some(Way::Name(name)),
-            (From::Nodes, [Selector::Index(index)]) => usize::try_from(*index).ok().map(Way::Index),
+            (From::Nodes, [Selector::Name(name)]) => Some(JsonStep::Name(name)),
+            (From::Nodes, [Selector::Index(index)]) => {
+                usize::try_from(*index).ok().map(JsonStep::Index)
+            }
             _ => None,
         }
     }
@@ -110,8 +112,8 @@ impl JsonPath {
 
     /// The names and indexes that lead to the one value it can select; none if it can select several, or counts from an end.
     #[doc(hidden)]
-    pub fn way(&self) -> Option<Vec<Way<'_>>> {
-        self.query.segments.iter().map(Way::of).collect()
+    pub fn way(&self) -> Option<Vec<JsonStep<'_>>> {
+        self.query.segments.iter().map(JsonStep::of).collect()
     }
 
     /// Things that the RFC accepts but no author wants: patterns that are not I-Regexps and so match nothing.

@@ -1,8 +1,8 @@
 //! Build tools whose settings and variables name programs to run.
 
-use super::followed::{read, value};
 use super::options::long_option;
 use super::programs::{self, Fact};
+use super::running_options::{read, value};
 use super::script::Word;
 use super::tools::stays;
 use super::walk::{Context, Outcome, Walker};

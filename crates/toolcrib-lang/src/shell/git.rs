@@ -1,9 +1,9 @@
 //! git: configuration given on the command line, and subcommands that run programs.
 
-use super::followed::{follow, letter_value};
 use super::lex::Dialect;
 use super::options::{is_value, long_option};
 use super::programs::{self, Fact};
+use super::running_options::{follow, letter_value};
 use super::script::{Directory, Word};
 use super::shells;
 use super::walk::{Context, Outcome, Walker};

@@ -4,7 +4,9 @@ use super::programs::{self, Fact, Program};
 use super::script::Word;
 use super::walk::{Context, Input, Outcome, Walker};
 use super::wrappers;
-use super::{awk, build_tools, builtins, code, followed, git, sed, shells, text_wrappers, tools};
+use super::{
+    awk, build_tools, builtins, code, git, running_options, sed, shells, text_wrappers, tools,
+};
 
 /// Reads one program's words.
 pub(super) type Runner = fn(&mut Walker, &str, &[Word], &Context<'_>) -> Outcome;
@@ -73,7 +75,7 @@ pub(super) fn reader(name: &str) -> Option<Runner> {
         "shell" => shells::run,
         "code" => code::run,
         "git" => git::run,
-        "options" => followed::run,
+        "options" => running_options::run,
         "find" => tools::find_files,
         "fd" => tools::fd,
         "tar" => tools::tar,

@@ -14,7 +14,7 @@ use crate::model::budget::Budget;
 
 /// The kind of place where a variable is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Spot {
+pub(crate) enum VariablePosition {
     /// The first word of a command.
     Command,
     /// Another word of a command.
@@ -41,7 +41,7 @@ pub(crate) enum Spot {
 #[derive(Debug, Clone)]
 pub(crate) struct Site {
     pub(crate) variable: String,
-    pub(crate) spot: Spot,
+    pub(crate) spot: VariablePosition,
     pub(crate) quoted: bool,
     /// The command it is a word of, if that is fixed.
     pub(crate) command: Option<String>,
@@ -385,7 +385,7 @@ impl Shaper<'_> {
                 for word in words {
                     values.extend(self.mentions(&word.pieces));
                     self.begins(name, &word.pieces);
-                    self.word(word, Spot::Loop, None, true, around);
+                    self.word(word, VariablePosition::Loop, None, true, around);
                 }
                 // Without words it goes over the arguments; `select` reads, too.
                 values.extend([POSITIONAL.to_owned(), INPUT.to_owned()]);
@@ -395,14 +395,14 @@ impl Shaper<'_> {
             Kind::ForArithmetic {
                 expression, body, ..
             } => {
-                self.pieces(expression, Spot::Arithmetic, None, true, around);
+                self.pieces(expression, VariablePosition::Arithmetic, None, true, around);
                 self.list(body, around);
             }
             Kind::Case { word, arms } => {
-                self.word(word, Spot::Case, None, false, around);
+                self.word(word, VariablePosition::Case, None, false, around);
                 for (patterns, body) in arms {
                     for pattern in patterns {
-                        self.word(pattern, Spot::Case, None, false, around);
+                        self.word(pattern, VariablePosition::Case, None, false, around);
                     }
                     self.list(body, around);
                 }
@@ -413,11 +413,11 @@ impl Shaper<'_> {
             }
             Kind::Test(words) => {
                 for word in words {
-                    self.word(word, Spot::Test, None, false, around);
+                    self.word(word, VariablePosition::Test, None, false, around);
                 }
             }
             Kind::Arithmetic(pieces) => {
-                self.pieces(pieces, Spot::Arithmetic, None, true, around);
+                self.pieces(pieces, VariablePosition::Arithmetic, None, true, around);
             }
             Kind::Coprocess(body) => {
                 let inner = Around {
@@ -445,13 +445,25 @@ impl Shaper<'_> {
                     let values: BTreeSet<String> = printed.into_iter().map(|(v, _)| v).collect();
                     self.feed(command, &values);
                 }
-                self.word(&redirect.target, Spot::Redirect, None, false, around);
+                self.word(
+                    &redirect.target,
+                    VariablePosition::Redirect,
+                    None,
+                    false,
+                    around,
+                );
             }
             RawKind::HereString => {
                 let values = self.mentions(&redirect.target.pieces);
                 self.feed(command, &values);
                 self.holds(INPUT, values);
-                self.word(&redirect.target, Spot::Input, command, true, around);
+                self.word(
+                    &redirect.target,
+                    VariablePosition::Input,
+                    command,
+                    true,
+                    around,
+                );
             }
             RawKind::Document(index) => {
                 let Some(document) = around.documents.get(index) else {
@@ -472,7 +484,7 @@ impl Shaper<'_> {
                     documents: &documents,
                     ..*around
                 };
-                self.pieces(&pieces, Spot::Input, command, true, &inner);
+                self.pieces(&pieces, VariablePosition::Input, command, true, &inner);
             }
         }
     }
@@ -489,23 +501,29 @@ impl Shaper<'_> {
         for assignment in assignments {
             let mut values = BTreeSet::new();
             if let Some(subscript) = &assignment.subscript {
-                self.pieces(subscript, Spot::Arithmetic, None, true, around);
+                self.pieces(subscript, VariablePosition::Arithmetic, None, true, around);
                 values.extend(self.mentions(subscript));
             }
             match &assignment.value {
                 Value::Word(word) => {
                     values.extend(self.mentions(&word.pieces));
                     self.begins(assignment.name, &word.pieces);
-                    self.word(word, Spot::Assignment, None, true, around);
+                    self.word(word, VariablePosition::Assignment, None, true, around);
                 }
                 Value::Array(elements) => {
                     for (subscript, word) in elements {
                         if let Some(subscript) = subscript {
-                            self.pieces(subscript, Spot::Arithmetic, None, true, around);
+                            self.pieces(
+                                subscript,
+                                VariablePosition::Arithmetic,
+                                None,
+                                true,
+                                around,
+                            );
                         }
                         values.extend(self.mentions(&word.pieces));
                         self.begins(assignment.name, &word.pieces);
-                        self.word(word, Spot::Element, None, true, around);
+                        self.word(word, VariablePosition::Element, None, true, around);
                     }
                 }
             }
@@ -533,11 +551,11 @@ impl Shaper<'_> {
         let mut all = BTreeSet::new();
         for (index, word) in words.iter().enumerate() {
             let spot = if index == 0 {
-                Spot::Command
+                VariablePosition::Command
             } else if declares && assigned_name(word).is_some() {
-                Spot::Assignment
+                VariablePosition::Assignment
             } else {
-                Spot::Argument
+                VariablePosition::Argument
             };
             all.extend(self.mentions(&word.pieces));
             self.word(word, spot, name.as_deref(), around.flows || sets, around);
@@ -596,7 +614,7 @@ impl Shaper<'_> {
     fn word(
         &mut self,
         word: &Raw<'_>,
-        spot: Spot,
+        spot: VariablePosition,
         command: Option<&str>,
         flows: bool,
         around: &Around<'_>,
@@ -607,7 +625,7 @@ impl Shaper<'_> {
     fn pieces(
         &mut self,
         pieces: &[Piece<'_>],
-        spot: Spot,
+        spot: VariablePosition,
         command: Option<&str>,
         flows: bool,
         around: &Around<'_>,
@@ -641,10 +659,16 @@ impl Shaper<'_> {
                         self.shape.names_others.insert(parameter.name.to_owned());
                     }
                     if let Some(subscript) = &parameter.subscript {
-                        self.pieces(subscript, Spot::Arithmetic, command, true, around);
+                        self.pieces(
+                            subscript,
+                            VariablePosition::Arithmetic,
+                            command,
+                            true,
+                            around,
+                        );
                     }
                     let rest = match parameter.operation {
-                        Operation::Slice => Spot::Arithmetic,
+                        Operation::Slice => VariablePosition::Arithmetic,
                         _ => spot,
                     };
                     if parameter.operation == Operation::Assign {
@@ -687,7 +711,7 @@ impl Shaper<'_> {
                     self.depth -= 1;
                 }
                 Piece::Arithmetic { pieces, .. } => {
-                    self.pieces(pieces, Spot::Arithmetic, command, true, around);
+                    self.pieces(pieces, VariablePosition::Arithmetic, command, true, around);
                 }
             }
         }
@@ -702,10 +726,13 @@ impl Shaper<'_> {
 }
 
 /// Whether what is there without quotes is taken apart at blanks.
-fn becomes_words(spot: Spot) -> bool {
+fn becomes_words(spot: VariablePosition) -> bool {
     matches!(
         spot,
-        Spot::Command | Spot::Argument | Spot::Loop | Spot::Element
+        VariablePosition::Command
+            | VariablePosition::Argument
+            | VariablePosition::Loop
+            | VariablePosition::Element
     )
 }
 

@@ -6,7 +6,7 @@ use super::programs::{self, Fact};
 use super::script::{Directory, Word};
 use super::walk::{Context, Input, Outcome, Walker};
 use super::wrappers::{not_understood, parse, stays, value};
-use super::{builtins, followed, shells};
+use super::{builtins, running_options, shells};
 
 pub(super) fn flock(
     walker: &mut Walker,
@@ -392,7 +392,7 @@ pub(super) fn texts(
         }
         match word.as_static() {
             Some(text) => walker.child_text(text, Dialect::Sh, &inner),
-            None => followed::read(walker, word, &inner, name),
+            None => running_options::read(walker, word, &inner, name),
         }
     }
     stays(walker)

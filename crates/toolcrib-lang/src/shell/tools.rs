@@ -1,7 +1,7 @@
 //! Programs that run others in a way that the table of programs cannot say: `find -exec`, `fd -x`, `tar --checkpoint-action`.
 
-use super::followed::{self, read};
 use super::options::long_option;
+use super::running_options::{self, read};
 use super::script::{Directory, Word};
 use super::shells;
 use super::simple::weight;
@@ -113,7 +113,7 @@ pub(super) fn tar(
     words: &[Word],
     context: &Context<'_>,
 ) -> Outcome {
-    let outcome = followed::run(walker, name, words, context);
+    let outcome = running_options::run(walker, name, words, context);
     let inner = context.inside(name);
     for (index, word) in words.iter().enumerate().skip(1) {
         let next = || words.get(index + 1).cloned();

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::error::ClientError;
 use super::listing;
 use super::options::{CallOptions, ToolCall};
+use super::request_table::{Ask, GivingUp, Talk, Wait, Wire};
 use super::server_message::Called;
-use super::talk::{Ask, GivingUp, Talk, Wait, Wire};
 use crate::protocol::InputRequest;
 use crate::rpc::{RpcError, code};
 
@@ -90,7 +90,7 @@ fn modern(result: &RawValue) -> Result<Called, ClientError> {
         Some(Value::String(kind)) if kind == "complete" => Ok(Called::Complete(complete(result)?)),
         Some(Value::String(kind)) if kind == "input_required" => input_required(result),
         Some(kind) => {
-            let kind = super::talk::cut(kind.to_string(), 100);
+            let kind = super::request_table::cut(kind.to_string(), 100);
             Err(wrong(&format!(
                 "is of a kind that was not requested: {kind}"
             )))

@@ -16,13 +16,13 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::begin;
 use super::error::ClientError;
 use super::exchange::{Exchange, ExchangeResponse};
+use super::handshake;
 use super::mirror::{self, Mirrored};
 use super::options::{ClientOptions, ToolCall};
+use super::request_table::{Sent, Talk, Wire, cut, lock, tamed};
 use super::server_message::{ListedTool, ServerNotice};
-use super::talk::{Sent, Talk, Wire, cut, lock, tamed};
 use crate::protocol::{Era, LEGACY, MODERN};
 use crate::rpc::{self, Message, RpcError};
 
@@ -215,7 +215,7 @@ impl Http {
                 Era::Legacy(version) => version,
                 Era::Modern => LEGACY,
             };
-            begin::initialize(talk, version).await?;
+            handshake::initialize(talk, version).await?;
             drop(self.hear_besides(talk));
             // Another session may well have other tools.
             talk.tools_changed();

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::error::ClientError;
 use super::mirror;
+use super::request_table::{Ask, GivingUp, Talk, Wait, Wire, cut};
 use super::server_message::{ListedTool, Listing};
-use super::talk::{Ask, GivingUp, Talk, Wait, Wire, cut};
 use crate::weight;
 
 /// The most pages, and how long they may be together.

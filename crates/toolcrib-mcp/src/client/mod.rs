@@ -3,23 +3,23 @@
 //! Nothing a server says is believed beyond its shape: every text is bounded, an odd tool is left out alone, and a server that does not
 //! answer costs its caller a deadline and no one else anything.
 //!
-//! Both transports wait for and receive the same messages (`talk`); they differ in how a message is carried (its `Wire`).
+//! Both transports wait for and receive the same messages (`request_table`); they differ in how a message is carried (its `Wire`).
 
-mod begin;
 mod call;
 mod error;
 mod exchange;
 mod form;
+mod handshake;
 mod http;
 mod listing;
 mod mirror;
 mod options;
+mod request_table;
 mod server_message;
 mod server_requests;
 mod sse;
 mod stdio;
 mod streams;
-mod talk;
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub use options::{CallOptions, ClientOptions, ServerRequests, ToolCall};
 pub use server_message::{Called, ListedTool, Listing, Progress, ServerNotice, ServerSide};
 
 use crate::protocol::Era;
-use talk::Talk;
+use request_table::Talk;
 
 /// A connection to a server. Cloning is cheap and shares it; when the last clone is dropped, it ends.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ impl Client {
             _stop: talk.stop.clone().drop_guard(),
             talk,
         }));
-        begin::begin(&client.0.talk).await?;
+        handshake::begin(&client.0.talk).await?;
         Ok(client)
     }
 

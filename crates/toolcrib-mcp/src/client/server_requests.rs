@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::form::fill_in_defaults;
-use super::talk::{Talk, lock};
+use super::request_table::{Talk, lock};
 use crate::protocol::ClientCapabilities;
 use crate::rpc::{Id, RpcError, code};
 use crate::weight;
@@ -137,7 +137,7 @@ impl Talk {
     }
 
     fn refuse_at_once(self: &Arc<Self>, id: &Id, error: &RpcError) {
-        if let super::talk::Wire::Pipes(pipes) = &self.wire {
+        if let super::request_table::Wire::Pipes(pipes) = &self.wire {
             pipes.try_carry(reply(id, Err(error.clone())).to_string().into());
         }
     }
@@ -179,6 +179,6 @@ fn admit(declared: &ClientCapabilities, method: &str, params: &Value) -> Result<
 }
 
 fn not_found(method: &str) -> RpcError {
-    let shown = super::talk::cut(method.to_owned(), 100);
+    let shown = super::request_table::cut(method.to_owned(), 100);
     RpcError::new(code::METHOD_NOT_FOUND, format!("unknown method `{shown}`"))
 }

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::ClientError;
 use super::options::ClientOptions;
+use super::request_table::{Hearing, Talk, Wire};
 use super::server_message::ServerNotice;
-use super::talk::{Hearing, Talk, Wire};
 
 /// How many messages wait for the server to read them.
 const QUEUE: usize = 64;

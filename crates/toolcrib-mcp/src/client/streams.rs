@@ -11,8 +11,8 @@ use tokio::sync::oneshot;
 use super::error::ClientError;
 use super::exchange::ExchangeResponse;
 use super::http::{Http, content_type, refused};
+use super::request_table::{Ask, FOR_EVER, GivingUp, Hearing, Sent, Signs, Talk, Wait, Wire};
 use super::sse::Events;
-use super::talk::{Ask, FOR_EVER, GivingUp, Hearing, Sent, Signs, Talk, Wait, Wire};
 
 /// How long a server is left alone that does not say how long it wants to be: twice as long each time, up to the most.
 const RETRY: Duration = Duration::from_secs(1);

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use futures_util::Stream;
 use futures_util::future::BoxFuture;
 
-use super::context::Way;
+use super::context::ClientLink;
 use super::listen::Listening;
 use super::outbox::Outbox;
 use super::session::Session;
@@ -188,7 +188,7 @@ pub(crate) struct Answering {
     pub(crate) keeps: Keeps,
     pub(crate) work: Work,
     pub(crate) session: Arc<Session>,
-    pub(crate) way: Arc<Way>,
+    pub(crate) way: Arc<ClientLink>,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) cancelled: tokio_util::sync::CancellationToken,
     pub(crate) tracked: Option<u64>,

@@ -30,7 +30,7 @@ pub struct Context {
     /// The span of the client's that the request is part of (`_meta.traceparent`), as W3C Trace Context writes it. Unchecked.
     pub traceparent: Option<Arc<str>>,
     /// Back to the client.
-    pub(super) way: Arc<Way>,
+    pub(super) way: Arc<ClientLink>,
 }
 
 /// A client was asked something and there is no answer.
@@ -51,20 +51,20 @@ pub enum AskError {
 }
 
 /// The way back to the client while a request is answered.
-pub(crate) struct Way {
+pub(crate) struct ClientLink {
     outbox: Arc<Outbox>,
     session: Arc<Session>,
     /// What news are marked with, as JSON.
     progress_token: Option<Box<str>>,
     /// The least severe messages of the log that are wanted: of this request (modern) or of the session (`None`, legacy).
-    level: Wanted,
+    level: LogLevels,
     told: Mutex<SentSoFar>,
     withdrawn: AtomicBool,
 }
 
 /// Which messages of a log a client wants.
 #[derive(Clone, Copy)]
-pub(crate) enum Wanted {
+pub(crate) enum LogLevels {
     /// None at all.
     Nothing,
     /// From this level on.
@@ -80,14 +80,14 @@ struct SentSoFar {
     finished: bool,
 }
 
-impl Way {
+impl ClientLink {
     pub(crate) fn new(
         outbox: Arc<Outbox>,
         session: Arc<Session>,
         progress_token: Option<Box<str>>,
-        level: Wanted,
+        level: LogLevels,
     ) -> Arc<Self> {
-        Arc::new(Way {
+        Arc::new(ClientLink {
             outbox,
             session,
             progress_token,
@@ -128,7 +128,7 @@ impl Context {
             capabilities: Arc::default(),
             cancelled: CancellationToken::new(),
             traceparent: None,
-            way: Way::new(outbox, session, None, Wanted::Nothing),
+            way: ClientLink::new(outbox, session, None, LogLevels::Nothing),
         }
     }
 
@@ -176,9 +176,9 @@ impl Context {
     pub fn log(&self, level: &str, logger: Option<&str>, data: Value) {
         let level = Level::of(level).unwrap_or(Level::Info);
         let wanted = match self.way.level {
-            Wanted::Nothing => return,
-            Wanted::From(least) => least,
-            Wanted::AsSession => self.way.session.level(),
+            LogLevels::Nothing => return,
+            LogLevels::From(least) => least,
+            LogLevels::AsSession => self.way.session.level(),
         };
         if level < wanted || self.cancelled.is_cancelled() {
             return;

@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{Answer, Answering, Keeps, Work, panicked};
-use super::context::{Context, Way};
+use super::context::{ClientLink, Context};
 use super::listen::Listening;
 use super::methods::Task;
 use super::outbox::Outbox;
@@ -177,7 +177,7 @@ impl Server {
             Some(meta) => meta.progress()?.map(Box::from),
             None => None,
         };
-        let way = Way::new(
+        let way = ClientLink::new(
             Arc::clone(outbox),
             Arc::clone(session),
             progress,

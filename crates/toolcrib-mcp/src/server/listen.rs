@@ -1,4 +1,4 @@
-//! Subscriptions of modern clients (`subscriptions/listen`) and who hears of a [`Change`].
+//! Subscriptions of modern clients (`subscriptions/listen`) and who hears of a [`ChangeNotice`].
 
 use std::collections::BTreeSet;
 use std::future::Future;
@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::outbox::{Kind, Outbox, lock};
 use super::params::{Params, unfit};
 use super::session::MAX_FOLLOWED;
-use super::{Capabilities, Change, Inner, Server};
+use super::{Capabilities, ChangeNotice, Inner, Server};
 use crate::protocol::meta;
 use crate::rpc::{Id, RpcError, write_id, write_text};
 
@@ -49,12 +49,12 @@ impl Filter {
         self
     }
 
-    fn wants(&self, change: &Change) -> bool {
+    fn wants(&self, change: &ChangeNotice) -> bool {
         match change {
-            Change::Tools => self.tools_list_changed,
-            Change::Prompts => self.prompts_list_changed,
-            Change::Resources => self.resources_list_changed,
-            Change::Resource(uri) => self.resource_subscriptions.contains(uri),
+            ChangeNotice::Tools => self.tools_list_changed,
+            ChangeNotice::Prompts => self.prompts_list_changed,
+            ChangeNotice::Resources => self.resources_list_changed,
+            ChangeNotice::Resource(uri) => self.resource_subscriptions.contains(uri),
         }
     }
 }
@@ -160,26 +160,27 @@ impl Listener {
         text
     }
 
-    fn tell(&self, change: &Change) {
+    fn tell(&self, change: &ChangeNotice) {
         let mut text = start_of(change);
         text.extend_from_slice(b",\"params\":{\"_meta\":{");
         self.write_id_member(&mut text);
         text.push(b'}');
-        if let Change::Resource(uri) = change {
+        if let ChangeNotice::Resource(uri) = change {
             text.extend_from_slice(b",\"uri\":");
             write_text(uri, &mut text);
         }
         text.extend_from_slice(b"}}");
-        self.outbox.push(Kind::Change(text.clone().into()), text);
+        self.outbox
+            .push(Kind::ChangeNotice(text.clone().into()), text);
     }
 }
 
-fn start_of(change: &Change) -> Vec<u8> {
+fn start_of(change: &ChangeNotice) -> Vec<u8> {
     let method = match change {
-        Change::Tools => "notifications/tools/list_changed",
-        Change::Prompts => "notifications/prompts/list_changed",
-        Change::Resources => "notifications/resources/list_changed",
-        Change::Resource(_) => "notifications/resources/updated",
+        ChangeNotice::Tools => "notifications/tools/list_changed",
+        ChangeNotice::Prompts => "notifications/prompts/list_changed",
+        ChangeNotice::Resources => "notifications/resources/list_changed",
+        ChangeNotice::Resource(_) => "notifications/resources/updated",
     };
     format!(r#"{{"jsonrpc":"2.0","method":"{method}""#).into_bytes()
 }
@@ -188,19 +189,19 @@ impl Server {
     /// Notifies every client that wants to know: legacy sessions, and modern subscriptions. Never blocks.
     ///
     /// A change that the host's [`Capabilities`] do not announce is sent to no one.
-    pub fn changed(&self, change: Change) {
+    pub fn changed(&self, change: ChangeNotice) {
         let capabilities = self.0.description.capabilities;
         let announced = match &change {
-            Change::Tools => capabilities.tools && capabilities.tools_changed,
-            Change::Prompts => capabilities.prompts && capabilities.prompts_changed,
-            Change::Resources => capabilities.resources && capabilities.resources_changed,
-            Change::Resource(_) => capabilities.resources && capabilities.resources_subscribe,
+            ChangeNotice::Tools => capabilities.tools && capabilities.tools_changed,
+            ChangeNotice::Prompts => capabilities.prompts && capabilities.prompts_changed,
+            ChangeNotice::Resources => capabilities.resources && capabilities.resources_changed,
+            ChangeNotice::Resource(_) => capabilities.resources && capabilities.resources_subscribe,
         };
         if !announced {
             return;
         }
         let mut text = start_of(&change);
-        if let Change::Resource(uri) = &change {
+        if let ChangeNotice::Resource(uri) = &change {
             text.extend_from_slice(b",\"params\":{\"uri\":");
             write_text(uri, &mut text);
             text.push(b'}');
@@ -210,13 +211,13 @@ impl Server {
         for session in self.0.sessions.hearing() {
             let wanted = session.is_ready()
                 && match &change {
-                    Change::Resource(uri) => session.follows(uri),
-                    Change::Tools | Change::Prompts | Change::Resources => true,
+                    ChangeNotice::Resource(uri) => session.follows(uri),
+                    ChangeNotice::Tools | ChangeNotice::Prompts | ChangeNotice::Resources => true,
                 };
             if wanted {
                 session
                     .outbox
-                    .push(Kind::Change(text.as_ref().into()), text.clone());
+                    .push(Kind::ChangeNotice(text.as_ref().into()), text.clone());
             }
         }
         let listeners: Vec<_> = lock(&self.0.listeners.0)

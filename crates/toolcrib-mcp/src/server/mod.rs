@@ -264,7 +264,7 @@ pub trait Host: Send + Sync + 'static {
 
 /// Something changed that clients may want to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum ChangeNotice {
     /// The list of tools.
     Tools,
     /// The list of prompts.

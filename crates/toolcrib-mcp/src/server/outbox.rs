@@ -45,7 +45,7 @@ pub(crate) enum Kind {
     /// The oldest makes room for the newest.
     News,
     /// Not told twice: one of each key waits.
-    Change(Box<[u8]>),
+    ChangeNotice(Box<[u8]>),
     /// Always sent.
     Needed,
 }
@@ -73,7 +73,7 @@ impl Outbox {
                     }
                 }
             }
-            Kind::Change(_) => {
+            Kind::ChangeNotice(_) => {
                 if queue.messages.iter().any(|it| it.kind == kind) {
                     return true;
                 }

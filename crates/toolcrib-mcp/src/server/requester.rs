@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::context::Wanted;
+use super::context::LogLevels;
 use super::level::Level;
 use super::params::{Meta, Params, unfit};
 use super::refusals::{shortened, unsupported};
@@ -21,7 +21,7 @@ pub(crate) struct Asker {
     pub(crate) era: Era,
     pub(crate) client: Option<Arc<Implementation>>,
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    pub(crate) level: Wanted,
+    pub(crate) level: LogLevels,
 }
 
 /// The asking client, as the request identifies it. `None` if it names the version that its legacy session has.
@@ -52,8 +52,8 @@ pub(crate) fn modern_asker(
         ),
     };
     let level = match meta.level()? {
-        None => Wanted::Nothing,
-        Some(word) => Wanted::From(level_of(&word)?),
+        None => LogLevels::Nothing,
+        Some(word) => LogLevels::From(level_of(&word)?),
     };
     Ok(Some(Asker {
         era: Era::Modern,
@@ -70,7 +70,7 @@ pub(crate) fn legacy_asker(session: &Session) -> Option<Asker> {
         era: Era::Legacy(agreed.version),
         client: agreed.client.clone(),
         capabilities: Arc::clone(&agreed.capabilities),
-        level: Wanted::AsSession,
+        level: LogLevels::AsSession,
     })
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::context::{AskError, Way};
+use super::context::{AskError, ClientLink};
 use super::level::Level;
 use super::outbox::{Kind, Outbox, lock};
 use super::refusals::too_many;
@@ -58,7 +58,7 @@ pub(crate) struct Session {
 struct Running {
     serial: u64,
     cancelled: CancellationToken,
-    way: Arc<Way>,
+    way: Arc<ClientLink>,
 }
 
 #[derive(Default)]
@@ -161,7 +161,7 @@ impl Session {
     }
 
     /// Notes a request that takes a while, so that it can be cancelled.
-    pub(crate) fn track(&self, id: Id, cancelled: CancellationToken, way: Arc<Way>) -> u64 {
+    pub(crate) fn track(&self, id: Id, cancelled: CancellationToken, way: Arc<ClientLink>) -> u64 {
         let serial = self.serial.fetch_add(1, Ordering::Relaxed);
         lock(&self.running).insert(
             id,

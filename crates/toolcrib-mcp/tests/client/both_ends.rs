@@ -19,8 +19,8 @@ use toolcrib_mcp::client::{
 use toolcrib_mcp::protocol::{Elicitation, Era, Implementation, Input, InputRequest, LEGACY};
 use toolcrib_mcp::rpc::{RpcError, code};
 use toolcrib_mcp::server::{
-    Ask, Capabilities, Change, Context, Description, Host, HttpBody, HttpRequest, Reply, Server,
-    StdioOptions,
+    Ask, Capabilities, ChangeNotice, Context, Description, Host, HttpBody, HttpRequest, Reply,
+    Server, StdioOptions,
 };
 
 use crate::fake::{call, calling, options, patient, text};
@@ -334,7 +334,7 @@ async fn changes_are_told() {
         // Listening begins beside the connection; a change is announced until it is heard.
         let deadline = tokio::time::Instant::now() + Duration::from_secs(5);
         loop {
-            pair.server.changed(Change::Tools);
+            pair.server.changed(ChangeNotice::Tools);
             let soon = tokio::time::timeout(Duration::from_millis(10), pair.told.recv());
             if let Ok(told) = soon.await {
                 assert_eq!(told, Some(ServerNotice::ToolsChanged), "{}", pair.what);

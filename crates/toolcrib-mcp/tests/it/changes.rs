@@ -1,7 +1,7 @@
 //! What clients hear of changes.
 
 use serde_json::{Value, json};
-use toolcrib_mcp::server::{Capabilities, Change};
+use toolcrib_mcp::server::{Capabilities, ChangeNotice};
 
 use crate::stage::{Client, EVERYTHING, call, modern};
 
@@ -10,20 +10,23 @@ const ID: &str = "io.modelcontextprotocol/subscriptionId";
 #[tokio::test]
 async fn a_legacy_session_hears_of_changes_once_it_is_ready() {
     let mut client = Client::new(EVERYTHING);
-    client.server.changed(Change::Tools);
+    client.server.changed(ChangeNotice::Tools);
     client
         .request(json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}}))
         .await;
-    client.server.changed(Change::Tools);
+    client.server.changed(ChangeNotice::Tools);
     client
         .send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
         .await;
     client.request(call(1, "echo", json!({}))).await;
     for (change, method) in [
-        (Change::Tools, "notifications/tools/list_changed"),
-        (Change::Prompts, "notifications/prompts/list_changed"),
-        (Change::Resources, "notifications/resources/list_changed"),
+        (ChangeNotice::Tools, "notifications/tools/list_changed"),
+        (ChangeNotice::Prompts, "notifications/prompts/list_changed"),
+        (
+            ChangeNotice::Resources,
+            "notifications/resources/list_changed",
+        ),
     ] {
         client.server.changed(change);
         assert_eq!(
@@ -42,10 +45,10 @@ async fn followed_resources_only() {
         .await;
     client
         .server
-        .changed(Change::Resource("stage://b".to_owned()));
+        .changed(ChangeNotice::Resource("stage://b".to_owned()));
     client
         .server
-        .changed(Change::Resource("stage://a".to_owned()));
+        .changed(ChangeNotice::Resource("stage://a".to_owned()));
     assert_eq!(
         client.next().await,
         json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": "stage://a"}})
@@ -55,7 +58,7 @@ async fn followed_resources_only() {
         .await;
     client
         .server
-        .changed(Change::Resource("stage://a".to_owned()));
+        .changed(ChangeNotice::Resource("stage://a".to_owned()));
     assert_eq!(client.finish().await, Vec::<Value>::new());
 }
 
@@ -67,7 +70,7 @@ async fn what_the_host_refuses_is_not_followed() {
     assert!(refused["error"].is_object(), "{refused}");
     client
         .server
-        .changed(Change::Resource("stage://none".to_owned()));
+        .changed(ChangeNotice::Resource("stage://none".to_owned()));
     assert_eq!(client.finish().await, Vec::<Value>::new());
 }
 
@@ -87,8 +90,10 @@ async fn what_is_not_declared_is_not_told() {
         ))
         .await;
     assert_eq!(client.next().await["params"]["notifications"], json!({}));
-    client.server.changed(Change::Tools);
-    client.server.changed(Change::Resource("a:b".to_owned()));
+    client.server.changed(ChangeNotice::Tools);
+    client
+        .server
+        .changed(ChangeNotice::Resource("a:b".to_owned()));
     client.request(call(3, "echo", json!({}))).await;
 }
 
@@ -105,16 +110,16 @@ async fn a_subscription_is_acknowledged_then_told_then_ended() {
             "_meta": {ID: "s"},
             "notifications": {"toolsListChanged": true, "resourceSubscriptions": ["stage://a"]}}})
     );
-    client.server.changed(Change::Prompts);
-    client.server.changed(Change::Resources);
-    client.server.changed(Change::Tools);
+    client.server.changed(ChangeNotice::Prompts);
+    client.server.changed(ChangeNotice::Resources);
+    client.server.changed(ChangeNotice::Tools);
     assert_eq!(
         client.next().await,
         json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": {"_meta": {ID: "s"}}})
     );
     client
         .server
-        .changed(Change::Resource("stage://a".to_owned()));
+        .changed(ChangeNotice::Resource("stage://a".to_owned()));
     assert_eq!(
         client.next().await,
         json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"_meta": {ID: "s"}, "uri": "stage://a"}})
@@ -147,7 +152,7 @@ async fn a_subscription_taken_back_is_silent_and_others_go_on() {
         .send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
         .await;
     client.request(modern(3, "tools/list", json!({}))).await;
-    client.server.changed(Change::Tools);
+    client.server.changed(ChangeNotice::Tools);
     assert_eq!(client.next().await["params"]["_meta"][ID], 2);
     // At the end of the input it ends as well.
     let rest = client.finish().await;
@@ -179,8 +184,8 @@ async fn changes_that_nobody_reads_are_told_once() {
     client.request(call(1, "echo", json!({}))).await;
     // Not one of these lets the server's task run.
     for _ in 0..10_000 {
-        client.server.changed(Change::Tools);
-        client.server.changed(Change::Prompts);
+        client.server.changed(ChangeNotice::Tools);
+        client.server.changed(ChangeNotice::Prompts);
     }
     let rest = client.finish().await;
     let methods: Vec<_> = rest

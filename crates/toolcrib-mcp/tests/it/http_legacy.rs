@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use http::Method;
 use serde_json::{Value, json};
-use toolcrib_mcp::server::Change;
+use toolcrib_mcp::server::ChangeNotice;
 
 use crate::http::{Events, INITIALIZE, Stage};
 
@@ -171,14 +171,14 @@ async fn a_client_that_takes_no_streams_is_asked_on_that_of_its_session_or_not_a
 async fn changes_are_told_on_the_stream_of_the_session_once_and_who_opens_it_again_takes_it_over() {
     let stage = Stage::new();
     let id = begin(&stage).await;
-    stage.server.changed(Change::Tools);
+    stage.server.changed(ChangeNotice::Tools);
     let mut first = listen(&stage, &id, "").await;
     let (at, change) = first.message().await.unwrap();
     assert_eq!(change["method"], "notifications/tools/list_changed");
     assert_eq!(at.as_deref(), Some("0-1"));
     let mut second = listen(&stage, &id, "").await;
     assert_eq!(first.message().await, None);
-    stage.server.changed(Change::Tools);
+    stage.server.changed(ChangeNotice::Tools);
     assert_eq!(second.message().await.unwrap().0.as_deref(), Some("0-2"));
     drop(second);
     let mut again = listen(&stage, &id, "0-1").await;

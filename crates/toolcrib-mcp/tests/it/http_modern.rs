@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use toolcrib_mcp::server::Change;
+use toolcrib_mcp::server::ChangeNotice;
 
 use crate::http::{Stage, modern};
 
@@ -164,7 +164,7 @@ async fn a_subscription_is_a_stream_that_says_it_is_there() {
     let mut events = stage.post(&headers, listen).await.events();
     let first = events.message().await.unwrap().1;
     assert_eq!(first["method"], "notifications/subscriptions/acknowledged");
-    stage.server.changed(Change::Tools);
+    stage.server.changed(ChangeNotice::Tools);
     let change = events.message().await.unwrap().1;
     assert_eq!(change["method"], "notifications/tools/list_changed");
     assert_eq!(

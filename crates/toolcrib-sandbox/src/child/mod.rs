@@ -10,7 +10,7 @@ mod apply;
 mod privileges;
 mod step;
 
-pub(crate) use step::{Beneath, Op, Rule, Ruleset, Step};
+pub(crate) use step::{Beneath, Op, Rule, Step};
 
 use std::{
     ffi::{c_char, c_int, c_void},

@@ -1,6 +1,7 @@
 //! Gives up what a command must not have: capabilities, and files that no Landlock rule names. See the invariant in [`super`].
 
-use super::{Beneath, Done, Rule, Ruleset, ok};
+use super::{Beneath, Done, Rule, ok};
+use crate::landlock::Ruleset;
 use std::ffi::c_int;
 
 /// `SECBIT_NOROOT`, `NO_SETUID_FIXUP`, `NO_CAP_AMBIENT_RAISE`, each with its lock: being uid 0 means nothing any more.

@@ -1,6 +1,6 @@
 //! Instructions for a child, as data. [`super::apply`] does it.
 
-use crate::layer::Layer;
+use crate::{landlock::Ruleset, layer::Layer};
 use std::{
     ffi::{CStr, CString},
     os::fd::RawFd,
@@ -88,15 +88,6 @@ pub(crate) enum Op {
     Landlock { ruleset: Ruleset, rules: Vec<Rule> },
     /// Loads the filter of system calls.
     Seccomp(Arc<[libc::sock_filter]>),
-}
-
-/// What Landlock is to rule over, as the kernel takes it.
-#[repr(C)]
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Ruleset {
-    pub(crate) files: u64,
-    pub(crate) network: u64,
-    pub(crate) scoped: u64,
 }
 
 /// The rights beneath a path.

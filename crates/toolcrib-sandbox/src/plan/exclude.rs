@@ -9,7 +9,7 @@ use crate::{
     child::{Op, SLOTS},
     error::SandboxError,
     layer::{Layer, Missing},
-    policy::Level,
+    level::Level,
 };
 use std::{
     collections::BTreeSet,

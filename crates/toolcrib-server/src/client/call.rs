@@ -52,7 +52,7 @@ pub struct CallBody {
 
 /// What a stream of a call gives.
 #[derive(Debug, Clone)]
-pub enum Followed {
+pub enum StreamItem {
     /// Something happened.
     Event(Box<Event>),
     /// It is over; nothing follows.
@@ -68,7 +68,7 @@ pub struct CallStream {
     /// The last event that came.
     seen: u64,
     from: Coming,
-    ready: VecDeque<Followed>,
+    ready: VecDeque<StreamItem>,
     /// Whether a lost connection can be made again.
     may_resume: bool,
 }
@@ -133,7 +133,9 @@ impl Client {
                 match outcome {
                     Some(outcome) => {
                         stream.from = Coming::Over;
-                        stream.ready.push_back(Followed::Outcome(Box::new(outcome)));
+                        stream
+                            .ready
+                            .push_back(StreamItem::Outcome(Box::new(outcome)));
                     }
                     None => {
                         self.read_json(answered)?;
@@ -182,7 +184,7 @@ impl CallStream {
     }
 
     /// The next event, or the outcome; `None` behind that.
-    pub async fn next(&mut self) -> Result<Option<Followed>, ClientError> {
+    pub async fn next(&mut self) -> Result<Option<StreamItem>, ClientError> {
         loop {
             if let Some(followed) = self.ready.pop_front() {
                 return Ok(Some(followed));
@@ -216,7 +218,7 @@ impl CallStream {
                     .strange(format!("its outcome cannot be read: {why}"))
             })?;
             self.from = Coming::Over;
-            self.ready.push_back(Followed::Outcome(Box::new(outcome)));
+            self.ready.push_back(StreamItem::Outcome(Box::new(outcome)));
             return Ok(());
         }
         if event.event == "shutdown" {
@@ -232,7 +234,7 @@ impl CallStream {
         {
             self.seen = read.seq;
             self.id.get_or_insert_with(|| read.call_id.clone());
-            self.ready.push_back(Followed::Event(Box::new(read)));
+            self.ready.push_back(StreamItem::Event(Box::new(read)));
         }
         Ok(())
     }
@@ -280,7 +282,7 @@ impl CallStream {
         Ok(())
     }
 
-    async fn outcome(&mut self) -> Result<Followed, ClientError> {
+    async fn outcome(&mut self) -> Result<StreamItem, ClientError> {
         let Some(id) = self.id.clone() else {
             return Err(self.client.lost("before the server said which call it is"));
         };
@@ -299,6 +301,6 @@ impl CallStream {
                 .strange(format!("its outcome cannot be read: {why}"))
         })?;
         self.from = Coming::Over;
-        Ok(Followed::Outcome(Box::new(outcome)))
+        Ok(StreamItem::Outcome(Box::new(outcome)))
     }
 }

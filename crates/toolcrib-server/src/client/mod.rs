@@ -17,7 +17,7 @@ mod request;
 mod trust;
 
 pub use address::Address;
-pub use call::{CallBody, CallStream, Followed};
+pub use call::{CallBody, CallStream, StreamItem};
 pub use error::ClientError;
 pub use events::{Events, ServerEvent};
 pub use outcome::outcome_of;

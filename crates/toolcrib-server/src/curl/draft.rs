@@ -9,9 +9,9 @@ use super::credential;
 use super::headers::{Auth, Headers};
 use super::options::Command;
 use super::placeholder::{self, Spellings};
+use super::refusal::Why;
 use super::secrets::{SecretUse, Secrets};
 use super::url::{Pair, Url, decoded};
-use super::why::Why;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";

@@ -2,8 +2,8 @@
 
 use super::credential;
 use super::placeholder::{self, Spellings};
+use super::refusal::Why;
 use super::secrets::Secrets;
-use super::why::Why;
 use toolcrib::egress::is_framing;
 
 /// What the headers of a command come to.

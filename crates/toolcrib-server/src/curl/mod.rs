@@ -18,10 +18,10 @@ mod file;
 mod headers;
 mod options;
 mod placeholder;
+mod refusal;
 mod secrets;
 mod table;
 mod url;
-mod why;
 mod words;
 
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub use file::{arg_schema, plain_description, reads, tags, title};
 pub use secrets::SecretUse;
 
 use arguments::Param;
-use why::Why;
+use refusal::Why;
 
 /// A tool that a command was made into.
 #[derive(Debug)]

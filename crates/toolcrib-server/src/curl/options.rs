@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::placeholder;
+use super::refusal::Why;
 use super::table::{self, Does, Opt};
-use super::why::Why;
 use toolcrib::model::text;
 
 /// What a command asks for, option by option; texts may have marks.

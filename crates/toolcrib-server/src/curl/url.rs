@@ -1,7 +1,7 @@
 //! A URL in its parts, with marks in them: what a template may vary (path, query) apart from what is fixed.
 
 use super::placeholder::{self, Spellings};
-use super::why::Why;
+use super::refusal::Why;
 
 /// A URL.
 #[derive(Debug, Clone, PartialEq, Eq)]

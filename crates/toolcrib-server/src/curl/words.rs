@@ -4,7 +4,7 @@
 //! [`Mark`], since only its reader knows whether it is a credential or an argument.
 
 use super::placeholder;
-use super::why::Why;
+use super::refusal::Why;
 
 /// Commands that browsers copy carry whole bodies; more than this is not a request that a tool would send.
 const MAX_BYTES: usize = 256 * 1024;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use toolcrib_mcp::server::{Change, Server};
+use toolcrib_mcp::server::{ChangeNotice, Server};
 
 use super::CribHost;
 
@@ -41,7 +41,7 @@ impl CribHost {
                 continue;
             };
             if !now.is_like(&known) {
-                server.changed(Change::Tools);
+                server.changed(ChangeNotice::Tools);
             }
             known = now;
         }

@@ -8,7 +8,7 @@ use toolcrib::answer::{AnswerOptions, Answered, answer_with};
 use toolcrib::wire::{ReplyFormat, UnknownChoice, read_reply};
 use toolcrib::{CallRequest, ErrorCode, ToolError};
 
-use super::calls::{Approvals, Wanted, make_one};
+use super::calls::{Approvals, CallWish, make_one};
 use super::read_aside;
 use crate::api::{Answer, Api, ApiRequest, Refusal, Route, Who, json_response, param};
 
@@ -98,7 +98,7 @@ async fn answer(api: Api, asked: ApiRequest) -> Answer {
         ..AnswerOptions::default()
     };
     let run = |request: CallRequest| {
-        let wanted = Wanted {
+        let wanted = CallWish {
             request,
             approvals,
             cancel_on_disconnect: true,

@@ -4,7 +4,7 @@ use http::{Method, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib::config::{self, Change, Config, Origin, Setting, Surroundings};
+use toolcrib::config::{self, Config, Origin, Setting, SettingChange, Surroundings};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
 use super::work::{blocking, refused, shown};
@@ -123,13 +123,13 @@ fn change(crib: &Crib, asked: &ApiRequest) -> Answer {
         ));
     };
     let change = match &words {
-        None => Change::Unset,
+        None => SettingChange::Unset,
         Some(words) => {
             let value = setting.read_words(words).map_err(|why| {
                 let message = format!("`{}` {why}", setting.key);
                 refused(crib, ToolError::new(ErrorCode::InvalidArguments, message))
             })?;
-            Change::Set(value)
+            SettingChange::Set(value)
         }
     };
     config::change_home(crib.home(), setting, &change).map_err(|error| refused(crib, error))?;

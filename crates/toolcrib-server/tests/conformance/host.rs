@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use toolcrib_mcp::protocol::Implementation;
 use toolcrib_mcp::rpc::RpcError;
 use toolcrib_mcp::server::{
-    Ask, CacheScope, Caching, Capabilities, Change, Context, Description, Host, Reply, Server,
+    Ask, CacheScope, Caching, Capabilities, ChangeNotice, Context, Description, Host, Reply, Server,
 };
 
 use crate::{content, input, tools};
@@ -29,7 +29,7 @@ impl Fixture {
     }
 
     /// Notifies every client that something changed.
-    pub(crate) fn changed(&self, change: Change) {
+    pub(crate) fn changed(&self, change: ChangeNotice) {
         self.server.get().unwrap().changed(change);
     }
 }

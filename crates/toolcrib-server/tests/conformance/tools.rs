@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_mcp::rpc::{RpcError, code};
-use toolcrib_mcp::server::{Change, Context, Reply};
+use toolcrib_mcp::server::{ChangeNotice, Context, Reply};
 
 use crate::host::Fixture;
 
@@ -213,11 +213,11 @@ pub(crate) async fn call(
             text("Logging evaluated")
         }
         "test_trigger_tool_change" => {
-            fixture.changed(Change::Tools);
+            fixture.changed(ChangeNotice::Tools);
             text("Mutation triggered")
         }
         "test_trigger_prompt_change" => {
-            fixture.changed(Change::Prompts);
+            fixture.changed(ChangeNotice::Prompts);
             text("Mutation triggered")
         }
         "test_sampling" => {

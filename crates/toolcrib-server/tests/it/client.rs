@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 use toolcrib::{CallId, ErrorCode, EventKind, ToolError};
 use toolcrib_server::client::{
-    Address, Ask, CallBody, Client, ClientError, ClientOptions, Followed,
+    Address, Ask, CallBody, Client, ClientError, ClientOptions, StreamItem,
 };
 
 /// What the server does with one request.
@@ -316,7 +316,7 @@ async fn whoever_mixes_http_and_https_up_is_told() {
     assert!(error.to_string().contains("is it http://"), "{error}");
 }
 
-async fn all(client: &Client, body: CallBody) -> Result<Vec<Followed>, ClientError> {
+async fn all(client: &Client, body: CallBody) -> Result<Vec<StreamItem>, ClientError> {
     let mut stream = client.call(&body).await?;
     let mut all = Vec::new();
     while let Some(followed) = stream.next().await? {
@@ -325,11 +325,11 @@ async fn all(client: &Client, body: CallBody) -> Result<Vec<Followed>, ClientErr
     Ok(all)
 }
 
-fn seqs(all: &[Followed]) -> Vec<u64> {
+fn seqs(all: &[StreamItem]) -> Vec<u64> {
     all.iter()
         .filter_map(|followed| match followed {
-            Followed::Event(event) => Some(event.seq),
-            Followed::Outcome(_) => None,
+            StreamItem::Event(event) => Some(event.seq),
+            StreamItem::Outcome(_) => None,
         })
         .collect()
 }
@@ -352,7 +352,7 @@ async fn a_call_is_followed_to_its_outcome() {
     };
     let all = all(&client(address), body).await.unwrap();
     assert_eq!(seqs(&all), [1, 2, 4]);
-    let Followed::Outcome(last) = all.last().unwrap() else {
+    let StreamItem::Outcome(last) = all.last().unwrap() else {
         panic!("{all:?}")
     };
     assert_eq!(last.value().unwrap(), "done");
@@ -392,7 +392,10 @@ async fn a_lost_stream_goes_on_behind_the_last_event() {
     };
     let all = all(&client(address), body).await.unwrap();
     assert_eq!(seqs(&all), [1, 2, 3, 4], "each event once");
-    assert!(matches!(all.last(), Some(Followed::Outcome(_))), "{all:?}");
+    assert!(
+        matches!(all.last(), Some(StreamItem::Outcome(_))),
+        "{all:?}"
+    );
     let seen = seen.lock().unwrap();
     assert!(
         seen[1]
@@ -437,7 +440,7 @@ async fn a_call_that_is_refused_at_once_has_an_outcome_or_an_error() {
     let client = client(address);
     let got = all(&client, CallBody::default()).await.unwrap();
     assert!(
-        matches!(got.as_slice(), [Followed::Outcome(outcome)] if !outcome.is_ok()),
+        matches!(got.as_slice(), [StreamItem::Outcome(outcome)] if !outcome.is_ok()),
         "{got:?}"
     );
     let error = all(&client, CallBody::default()).await.unwrap_err();
@@ -453,7 +456,7 @@ async fn a_call_of_somebody_else_can_be_followed() {
     let acts = vec![Act::Say(text), Act::Say(json_answer("200 OK", &outcome()))];
     let (address, seen, _server) = scripted(acts).await;
     let mut stream = client(address).follow(CallId::parse("c-1").unwrap(), 7);
-    let Some(Followed::Event(first)) = stream.next().await.unwrap() else {
+    let Some(StreamItem::Event(first)) = stream.next().await.unwrap() else {
         panic!()
     };
     assert!(matches!(first.kind, EventKind::Progress { .. }));

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
@@ -42,53 +43,11 @@ impl DeleteFile {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["path"],
-        "properties": {
-            "path": {
-                "type": "string",
-                "description": "File, link or directory to delete, relative to the workspace; of a link never what it leads to"
-            },
-            "recursive": {
-                "type": "boolean",
-                "default": false,
-                "description": "Delete a directory, with everything in it"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["deleted"],
-        "properties": {
-            "deleted": {
-                "type": "array",
-                "description": "What was deleted, relative to the workspace, sorted",
-                "items": {"type": "string"}
-            },
-            "truncated": {"type": "boolean", "description": "True if more was deleted than is listed"},
-            "exact": {
-                "type": "array",
-                "description": "The exact bytes of paths that are not UTF-8",
-                "items": {
-                    "type": "object",
-                    "required": ["path", "pathBase64"],
-                    "properties": {
-                        "path": {"type": "string", "description": "As it is listed"},
-                        "pathBase64": {"type": "string", "description": "As it was"}
-                    }
-                }
-            }
-        }
-    });
-    let mut spec = super::core_spec(
+    let mut spec = super::typed_spec::<Args, DeletedPaths>(
         "delete_file",
         "Delete file",
         "Delete a file, a link, or (with recursive) a directory in the workspace, after approval.",
         Effects::WRITE,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "remove",
@@ -120,11 +79,35 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    /// File, link or directory to delete, relative to the workspace; of a link never what it leads to
     path: String,
+    /// Delete a directory, with everything in it
     #[serde(default)]
     recursive: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeletedPaths {
+    /// What was deleted, relative to the workspace, sorted
+    deleted: Vec<String>,
+    /// True if more was deleted than is listed
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// The exact bytes of paths that are not UTF-8
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    exact: Vec<ExactPath>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ExactPath {
+    /// As it is listed
+    path: String,
+    /// As it was
+    path_base64: String,
 }
 
 impl Tool for DeleteFile {
@@ -157,20 +140,21 @@ impl Tool for DeleteFile {
                     let message = format!("deleting `{path}` was not approved; call again");
                     return Err(ToolError::new(ErrorCode::Conflict, message));
                 };
-                match workspace.remove(&path, &approved, &mut deleted) {
+                let removed = workspace.remove(&path, &approved, &mut deleted);
+                let output = super::typed_value(&listed(deleted.paths, deleted.is_truncated))?;
+                let fields = output.value.as_object().into_iter().flatten();
+                match removed {
                     Ok(()) => {
-                        let value = deleted.into_value();
                         // Cancelled at the last moment, the call still says what is gone.
-                        for (key, value) in &value {
-                            call.keep_partial(key.clone(), value.clone());
-                        }
-                        Ok(ToolOutput::value(value))
+                        fields
+                            .for_each(|(key, value)| call.keep_partial(key.clone(), value.clone()));
+                        Ok(output)
                     }
-                    Err(error) => Err(deleted
-                        .into_value()
-                        .into_iter()
-                        .filter(|(_, value)| *value != json!([]))
-                        .fold(error, |error, (key, value)| error.with_detail(key, value))),
+                    Err(error) => Err(fields
+                        .filter(|(_, value)| **value != json!([]))
+                        .fold(error, |error, (key, value)| {
+                            error.with_detail(key, value.clone())
+                        })),
                 }
             })
             .await
@@ -261,10 +245,6 @@ impl Deleted {
             is_truncated: false,
         }
     }
-
-    fn into_value(self) -> JsonObject {
-        listed(self.paths, self.is_truncated)
-    }
 }
 
 impl Watch for Deleted {
@@ -282,29 +262,24 @@ impl Watch for Deleted {
     }
 }
 
-fn listed(mut paths: Vec<Vec<u8>>, is_truncated: bool) -> JsonObject {
+fn listed(mut paths: Vec<Vec<u8>>, truncated: bool) -> DeletedPaths {
     paths.sort_unstable();
     let mut exact = Vec::new();
-    let deleted: Vec<Value> = paths
-        .into_iter()
-        .map(|path| match String::from_utf8(path) {
-            Ok(path) => path.into(),
-            Err(error) => {
-                let path = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                exact.push(json!({"path": path, "pathBase64": BASE64.encode(error.as_bytes())}));
-                path.into()
-            }
+    let deleted = paths.into_iter().map(|path| {
+        String::from_utf8(path).unwrap_or_else(|error| {
+            let path = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            exact.push(ExactPath {
+                path: path.clone(),
+                path_base64: BASE64.encode(error.as_bytes()),
+            });
+            path
         })
-        .collect();
-    let mut value = JsonObject::new();
-    value.insert("deleted".to_owned(), deleted.into());
-    if is_truncated {
-        value.insert("truncated".to_owned(), true.into());
+    });
+    DeletedPaths {
+        deleted: deleted.collect(),
+        truncated,
+        exact,
     }
-    if !exact.is_empty() {
-        value.insert("exact".to_owned(), exact.into());
-    }
-    value
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! `edit_file`: replaces exact texts in a file of the workspace, all of them or none.
 //!
 //! It asks like an overwrite, with the diff, and then replaces the file that the answer was about and no other. How texts are replaced is
-//! in `edit_file/edits.rs`; what is said about a text that is not there is in `edit_file/near.rs`.
+//! in `edit_file/edits.rs`; what is said about a text that is not there is in `edit_file/near_lines.rs`.
 
 mod edits;
-mod near;
+mod near_lines;
 
 use std::sync::Arc;
 

@@ -11,8 +11,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::BoxFuture;
 use rustix::io::Errno;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
@@ -56,72 +57,11 @@ impl ListDirectory {
 }
 
 fn spec(options: &ListOptions) -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["path"],
-        "properties": {
-            "path": {"type": "string", "description": "Directory to list, relative to the workspace; `.` is the workspace"},
-            "recursive": {"type": "boolean", "default": false, "description": "List everything beneath it too"},
-            "depth": {
-                "type": "integer",
-                "minimum": 1,
-                "maximum": 256,
-                "description": "How many levels to list: 1 is the directory itself, 2 also what is in its directories; `recursive` is not needed then"
-            },
-            "includeHidden": {
-                "type": "boolean",
-                "default": false,
-                "description": "Include names that start with a dot, and what is beneath them"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["entries"],
-        "properties": {
-            "entries": {
-                "type": "array",
-                "description": "The entries, sorted by name",
-                "items": {
-                    "type": "object",
-                    "required": ["name", "type", "size", "modified"],
-                    "properties": {
-                        "name": {"type": "string", "description": "Path relative to the listed directory"},
-                        "type": {
-                            "type": "string",
-                            "enum": ["file", "directory", "symlink", "other"],
-                            "description": "What it is; links are not followed"
-                        },
-                        "size": {"type": "integer", "description": "Size in bytes"},
-                        "modified": {"type": "string", "description": "When it last changed, RFC 3339"},
-                        "nameBase64": {"type": "string", "description": "The exact bytes of a name that is not UTF-8"}
-                    }
-                }
-            },
-            "truncated": {"type": "boolean", "description": "True if there are more entries than fit"},
-            "skipped": {
-                "type": "array",
-                "description": "What could not be looked into",
-                "items": {
-                    "type": "object",
-                    "required": ["name", "reason"],
-                    "properties": {
-                        "name": {"type": "string", "description": "Path relative to the listed directory"},
-                        "reason": {"type": "string", "description": "Why not"},
-                        "nameBase64": {"type": "string", "description": "The exact bytes of a name that is not UTF-8"}
-                    }
-                }
-            }
-        }
-    });
-    let mut spec = super::core_spec(
+    let mut spec = super::typed_spec::<Args, DirectoryListing>(
         "list_directory",
         "List directory",
         "List the files and directories in a workspace directory, with type, size and time of last change.",
         Effects::READ,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "ls",
@@ -154,15 +94,66 @@ fn spec(options: &ListOptions) -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Args {
+    /// Directory to list, relative to the workspace; `.` is the workspace
     path: String,
+    /// List everything beneath it too
     #[serde(default)]
     recursive: bool,
+    /// How many levels to list: 1 is the directory itself, 2 also what is in its directories; `recursive` is not needed then
+    #[schemars(range(min = 1, max = 256))]
     depth: Option<usize>,
+    /// Include names that start with a dot, and what is beneath them
     #[serde(default)]
     include_hidden: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct DirectoryListing {
+    /// The entries, sorted by name
+    entries: Vec<Entry>,
+    /// True if there are more entries than fit
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    truncated: bool,
+    /// What could not be looked into
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    skipped: Vec<Skipped>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Entry {
+    #[serde(flatten)]
+    name: Name,
+    /// What it is; links are not followed
+    #[serde(rename = "type")]
+    #[schemars(extend("enum" = ["file", "directory", "symlink", "other"]))]
+    kind: &'static str,
+    /// Size in bytes
+    #[schemars(with = "i64")]
+    size: u64,
+    /// When it last changed, RFC 3339
+    modified: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Skipped {
+    #[serde(flatten)]
+    name: Name,
+    /// Why not
+    reason: String,
+}
+
+// A name must be text in JSON; its bytes are beside it where they are not.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Name {
+    /// Path relative to the listed directory
+    name: String,
+    /// The exact bytes of a name that is not UTF-8
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name_base64: Option<String>,
 }
 
 impl Tool for ListDirectory {
@@ -190,52 +181,46 @@ impl Tool for ListDirectory {
                 let path = workspace.path(&args.path)?;
                 let listing = list(&workspace, &path, reach, &|| watch.is_cancelled())?;
                 let text = drawing::draw(&args.path, &listing);
-                Ok(ToolOutput::value(into_value(listing)).with_text(text))
+                super::typed_output(&DirectoryListing::from(listing), text)
             })
             .await
         })
     }
 }
 
-fn into_value(listing: Listing) -> JsonObject {
-    let entries = listing.entries.into_iter().map(|(name, metadata)| {
-        let mut entry = named(name);
-        entry.insert("type".to_owned(), metadata.kind.as_str().into());
-        entry.insert("size".to_owned(), metadata.size.into());
-        entry.insert("modified".to_owned(), metadata.modified.to_string().into());
-        Value::Object(entry)
-    });
-    let mut value = JsonObject::new();
-    value.insert("entries".to_owned(), entries.collect());
-    if listing.truncated {
-        value.insert("truncated".to_owned(), true.into());
-    }
-    if !listing.skipped.is_empty() {
-        let skipped = listing.skipped.into_iter().map(|(name, errno)| {
-            let mut entry = named(name);
-            entry.insert("reason".to_owned(), reason(errno).into());
-            Value::Object(entry)
+impl From<Listing> for DirectoryListing {
+    fn from(listing: Listing) -> Self {
+        let entries = listing.entries.into_iter().map(|(name, metadata)| Entry {
+            name: name.into(),
+            kind: metadata.kind.as_str(),
+            size: metadata.size,
+            modified: metadata.modified.to_string(),
         });
-        value.insert("skipped".to_owned(), skipped.collect());
+        let skipped = listing.skipped.into_iter().map(|(name, errno)| Skipped {
+            name: name.into(),
+            reason: reason(errno),
+        });
+        DirectoryListing {
+            entries: entries.collect(),
+            truncated: listing.truncated,
+            skipped: skipped.collect(),
+        }
     }
-    value
 }
 
-/// An object with a name, which must be text in JSON, and its exact bytes where they are none.
-fn named(name: Vec<u8>) -> JsonObject {
-    let mut entry = JsonObject::with_capacity(4);
-    match String::from_utf8(name) {
-        Ok(name) => {
-            entry.insert("name".to_owned(), name.into());
-        }
-        Err(error) => {
-            let name = String::from_utf8_lossy(error.as_bytes());
-            entry.insert("name".to_owned(), name.into());
-            let exact = BASE64.encode(error.as_bytes());
-            entry.insert("nameBase64".to_owned(), exact.into());
+impl From<Vec<u8>> for Name {
+    fn from(name: Vec<u8>) -> Self {
+        match String::from_utf8(name) {
+            Ok(name) => Name {
+                name,
+                name_base64: None,
+            },
+            Err(error) => Name {
+                name: String::from_utf8_lossy(error.as_bytes()).into_owned(),
+                name_base64: Some(BASE64.encode(error.as_bytes())),
+            },
         }
     }
-    entry
 }
 
 fn reason(errno: Errno) -> String {
@@ -269,7 +254,7 @@ mod tests {
             max_entries: 10,
         };
         let listing = list(&workspace, &workspace.path(".").unwrap(), reach, &|| false).unwrap();
-        let value = into_value(listing);
+        let value = serde_json::to_value(DirectoryListing::from(listing)).unwrap();
         assert_eq!(value["entries"][0]["name"], "caf\u{fffd}");
         assert_eq!(value["entries"][0]["nameBase64"], "Y2Fm6Q==");
     }

@@ -26,8 +26,8 @@ mod write_file;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub use crate::process::{NetworkAccess, SandboxOptions};
@@ -189,7 +189,8 @@ pub fn core_spec(
 
 /// The spec of a built-in whose arguments are the type `A` and whose result is the type `R`: the schemas are theirs, and the
 /// comments on their fields are the descriptions that models read.
-fn typed_spec<A: JsonSchema, R: JsonSchema>(
+#[doc(hidden)]
+pub fn typed_spec<A: JsonSchema, R: JsonSchema>(
     name: &str,
     title: &str,
     description: &str,
@@ -197,7 +198,32 @@ fn typed_spec<A: JsonSchema, R: JsonSchema>(
 ) -> ToolSpec {
     let input = input_schema_of::<A>().expect("a valid schema");
     let output = output_schema_of::<R>().expect("a valid schema");
+    let mut output = output.as_value().clone();
+    left_out(&mut output);
+    let output = Schema::stored(output).expect("a valid schema");
     core(name, title, description, effects, [input, output])
+}
+
+/// Fields of results that may be missing are left out, so they are never null.
+fn left_out(schema: &mut Value) {
+    let required = schema.get("required").cloned().unwrap_or_default();
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        for (name, field) in fields {
+            let is_required = required
+                .as_array()
+                .is_some_and(|names| names.contains(&json!(name)));
+            if !is_required && let Some(Value::Array(kinds)) = field.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [kind] = kinds.as_slice() {
+                    field["type"] = kind.clone();
+                }
+            }
+            left_out(field);
+        }
+    }
+    if let Some(items) = schema.get_mut("items") {
+        left_out(items);
+    }
 }
 
 fn core(
@@ -216,18 +242,34 @@ fn core(
     spec
 }
 
+// How contents of files are given and returned. Without a comment for models: the parameters have one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+enum Encoding {
+    #[default]
+    #[serde(rename = "utf-8")]
+    Utf8,
+    #[serde(rename = "base64")]
+    Base64,
+}
+
 /// Words that people use for what a tool does and that neither its name nor its description has. They are for searches; models do not read them.
 fn keywords(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// The output of a built-in whose result is a type, with the text that people and models read.
-fn typed_output<R: Serialize>(result: &R, text: String) -> Result<ToolOutput, ToolError> {
+#[doc(hidden)]
+pub fn typed_output<R: Serialize>(result: &R, text: String) -> Result<ToolOutput, ToolError> {
+    Ok(typed_value(result)?.with_text(text))
+}
+
+/// Such an output without a text.
+fn typed_value<R: Serialize>(result: &R) -> Result<ToolOutput, ToolError> {
     let value = serde_json::to_value(result).map_err(|error| {
         let message = format!("the result cannot be written as JSON: {error}");
         ToolError::new(ErrorCode::InvalidOutput, message)
     })?;
-    Ok(ToolOutput::value(value).with_text(text))
+    Ok(ToolOutput::value(value))
 }
 
 /// Reads the arguments of a built-in; its schema has let through only what its type takes.

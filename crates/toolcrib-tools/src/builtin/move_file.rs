@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use rustix::io::Errno;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::call::context::CallContext;
@@ -35,35 +36,11 @@ impl MoveFile {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["from", "to"],
-        "properties": {
-            "from": {"type": "string", "description": "File, link or directory to move, relative to the workspace"},
-            "to": {"type": "string", "description": "Its new path, name included, relative to the workspace"},
-            "overwrite": {
-                "type": "boolean",
-                "default": false,
-                "description": "Replace a file or link that has this name already; a directory is never replaced"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["from", "to"],
-        "properties": {
-            "from": {"type": "string", "description": "Where it was"},
-            "to": {"type": "string", "description": "Where it is"}
-        }
-    });
-    let mut spec = super::core_spec(
+    let mut spec = super::typed_spec::<Args, Moved>(
         "move_file",
         "Move file",
         "Move or rename a file or directory within the workspace. Replacing another file needs overwrite and approval.",
         Effects::WRITE,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&["rename", "mv", "relocate", "change the name of"]);
     spec.traits = Traits {
@@ -87,12 +64,24 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    /// File, link or directory to move, relative to the workspace
     from: String,
+    /// Its new path, name included, relative to the workspace
     to: String,
+    /// Replace a file or link that has this name already; a directory is never replaced
     #[serde(default)]
     overwrite: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Moved<'a> {
+    /// Where it was
+    from: &'a str,
+    /// Where it is
+    to: &'a str,
 }
 
 impl Tool for MoveFile {
@@ -125,8 +114,8 @@ impl Tool for MoveFile {
                 };
                 workspace.rename(&from, &to, &approved, &|| call.is_cancelled())?;
                 let text = format!("moved `{from}` to `{to}`");
-                let value = json!({"from": from.as_str(), "to": to.as_str()});
-                Ok(ToolOutput::value(value).with_text(text))
+                let (from, to) = (from.as_str(), to.as_str());
+                super::typed_output(&Moved { from, to }, text)
             })
             .await
         })

@@ -12,9 +12,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::BoxFuture;
 use rustix::io::Errno;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Encoding;
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::effects::Effects;
@@ -65,45 +67,12 @@ impl ReadFile {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["path"],
-        "properties": {
-            "path": {"type": "string", "description": "File to read, relative to the workspace"},
-            "encoding": {
-                "type": "string",
-                "enum": ["utf-8", "base64"],
-                "default": "utf-8",
-                "description": "How to return the content; base64 is for binary files and takes no line range"
-            },
-            "start_line": {"type": "integer", "minimum": 1, "description": "First line to read, counted from 1"},
-            "end_line": {
-                "type": "integer",
-                "minimum": 1,
-                "description": "Last line to read, inclusive; the end of the file if left out"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["content", "size", "modified"],
-        "properties": {
-            "content": {"type": "string", "description": "The content, line endings as they are"},
-            "size": {"type": "integer", "description": "Size of the whole file in bytes"},
-            "modified": {"type": "string", "description": "When the file last changed, RFC 3339"},
-            "start_line": {"type": "integer", "description": "First line returned, if lines were asked for"},
-            "end_line": {"type": "integer", "description": "Last line returned, if lines were asked for"}
-        }
-    });
-    let mut spec = super::core_spec(
+    let mut spec = super::typed_spec::<Args, Content>(
         "read_file",
         "Read file",
         "Read a text file in the workspace: whole up to 1 MB, or a range of up to 10,000 lines from a file of up to \
          10 MB.",
         Effects::READ,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "open", "view", "cat", "show", "display", "print", "head", "tail", "less", "content",
@@ -128,22 +97,39 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    /// File to read, relative to the workspace
     path: String,
+    /// How to return the content; base64 is for binary files and takes no line range
     #[serde(default)]
     encoding: Encoding,
+    /// First line to read, counted from 1
+    #[schemars(range(min = 1))]
     start_line: Option<u64>,
+    /// Last line to read, inclusive; the end of the file if left out
+    #[schemars(range(min = 1))]
     end_line: Option<u64>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-enum Encoding {
-    #[default]
-    #[serde(rename = "utf-8")]
-    Utf8,
-    #[serde(rename = "base64")]
-    Base64,
+#[derive(Debug, Serialize, JsonSchema)]
+struct Content<'a> {
+    /// The content, line endings as they are
+    content: &'a str,
+    /// Size of the whole file in bytes
+    #[schemars(with = "i64")]
+    size: u64,
+    /// When the file last changed, RFC 3339
+    modified: String,
+    /// First line returned, if lines were asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    start_line: Option<u64>,
+    /// Last line returned, if lines were asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    end_line: Option<u64>,
 }
 
 /// What of the file is wanted.
@@ -236,7 +222,7 @@ fn read(workspace: &Workspace, path: &WorkspacePath, part: Part) -> Result<ToolO
                     (content, vec![block])
                 }
             };
-            Ok(output(content, size as u64, &metadata, None).with_content(blocks))
+            Ok(output(content, size as u64, &metadata, None)?.with_content(blocks))
         }
         Part::Lines { first, last } => {
             if metadata.size > MAX_RANGED {
@@ -256,12 +242,7 @@ fn read(workspace: &Workspace, path: &WorkspacePath, part: Part) -> Result<ToolO
                 RangeFault::Io(error) => io_fault(path, &error),
             })?;
             let content = text_of(lines.bytes, path)?;
-            Ok(output(
-                content,
-                metadata.size,
-                &metadata,
-                Some((first, lines.last)),
-            ))
+            output(content, metadata.size, &metadata, Some((first, lines.last)))
         }
     }
 }
@@ -335,17 +316,15 @@ fn output(
     size: u64,
     metadata: &Metadata,
     lines: Option<(u64, u64)>,
-) -> ToolOutput {
-    // Built by hand: `json!` would copy the content.
-    let mut value = JsonObject::new();
-    value.insert("content".to_owned(), Value::String(content.clone()));
-    value.insert("size".to_owned(), size.into());
-    value.insert("modified".to_owned(), metadata.modified.to_string().into());
-    if let Some((first, last)) = lines {
-        value.insert("start_line".to_owned(), first.into());
-        value.insert("end_line".to_owned(), last.into());
-    }
-    ToolOutput::value(value).with_text(content)
+) -> Result<ToolOutput, ToolError> {
+    let value = Content {
+        content: &content,
+        size,
+        modified: metadata.modified.to_string(),
+        start_line: lines.map(|(first, _)| first),
+        end_line: lines.map(|(_, last)| last),
+    };
+    Ok(super::typed_value(&value)?.with_text(content))
 }
 
 /// Reads the file, which may grow meanwhile, but never more than is allowed.

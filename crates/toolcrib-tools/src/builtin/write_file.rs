@@ -9,9 +9,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Encoding;
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
@@ -37,41 +39,11 @@ impl WriteFile {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["path", "content"],
-        "properties": {
-            "path": {"type": "string", "description": "File to write, relative to the workspace"},
-            "content": {"type": "string", "description": "The whole new content"},
-            "encoding": {
-                "type": "string",
-                "enum": ["utf-8", "base64"],
-                "default": "utf-8",
-                "description": "How the content is given; base64 is for binary files"
-            },
-            "createDirs": {
-                "type": "boolean",
-                "default": false,
-                "description": "Make the directories of the path that are missing"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["path", "size"],
-        "properties": {
-            "path": {"type": "string", "description": "The file written, relative to the workspace"},
-            "size": {"type": "integer", "description": "Its size in bytes"}
-        }
-    });
-    let mut spec = super::core_spec(
+    let mut spec = super::typed_spec::<Args, Written>(
         "write_file",
         "Write file",
         "Write a file in the workspace, whole: a new one, or one that is overwritten after approval.",
         Effects::WRITE,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "save",
@@ -102,24 +74,28 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Args {
+    /// File to write, relative to the workspace
     path: String,
+    /// The whole new content
     content: String,
+    /// How the content is given; base64 is for binary files
     #[serde(default)]
     encoding: Encoding,
+    /// Make the directories of the path that are missing
     #[serde(default)]
     create_dirs: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-enum Encoding {
-    #[default]
-    #[serde(rename = "utf-8")]
-    Utf8,
-    #[serde(rename = "base64")]
-    Base64,
+#[derive(Debug, Serialize, JsonSchema)]
+struct Written<'a> {
+    /// The file written, relative to the workspace
+    path: &'a str,
+    /// Its size in bytes
+    #[schemars(with = "i64")]
+    size: usize,
 }
 
 impl Args {
@@ -177,8 +153,8 @@ impl Tool for WriteFile {
                 let size = bytes.len();
                 let bytes = if size == 1 { "byte" } else { "bytes" };
                 let text = format!("wrote {size} {bytes} to `{path}`\n");
-                let value = json!({"path": path.as_str(), "size": size});
-                Ok(ToolOutput::value(value).with_text(text))
+                let path = path.as_str();
+                super::typed_output(&Written { path, size }, text)
             })
             .await
         })

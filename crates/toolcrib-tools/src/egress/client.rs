@@ -18,7 +18,7 @@ use super::body;
 use super::counted::Counted;
 use super::dial::{Connector, Way, within};
 use super::guard::Guard;
-use super::hosts::{AllowedHosts, Reach, Standing};
+use super::hosts::{AllowedHosts, HostVerdict, Reach};
 use super::pool::{Pool, Speaking};
 use super::redirect;
 use super::request::{Redirected, Request, Response};
@@ -151,7 +151,7 @@ impl Egress {
     }
 
     /// What can be said about a target without asking anybody for its addresses.
-    pub fn standing(&self, target: &Target) -> Standing {
+    pub fn standing(&self, target: &Target) -> HostVerdict {
         self.0.connector.guard.standing(target)
     }
 

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::hosts::{AllowedHosts, Reach, Standing};
+use super::hosts::{AllowedHosts, HostVerdict, Reach};
 use crate::target::{EgressError, Refusal};
 use crate::target::{Host, Target};
 use crate::target::{Kind, Range, refused};
@@ -39,13 +39,13 @@ const BAD_PORTS: &[u16] = &[
 
 impl Guard {
     /// What can be said about a target without asking anybody for its addresses.
-    pub(super) fn standing(&self, target: &Target) -> Standing {
+    pub(super) fn standing(&self, target: &Target) -> HostVerdict {
         if let Err(refusal) = self.judge_target(target, &Reach::Listed) {
-            return Standing::Refused(refusal);
+            return HostVerdict::Refused(refusal);
         }
         match self.allowed.contains(target) {
-            true => Standing::Listed,
-            false => Standing::Unlisted,
+            true => HostVerdict::Listed,
+            false => HostVerdict::Unlisted,
         }
     }
 

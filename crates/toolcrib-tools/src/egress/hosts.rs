@@ -307,7 +307,7 @@ impl Reach {
 
 /// What there is to say about a target before anything is sent or anybody asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum HostVerdict {
     /// The setting names it.
     Listed,
     /// It is not named, and nothing speaks against asking a person.

@@ -40,7 +40,7 @@ mod stream;
 mod tls;
 
 pub use client::{Egress, EgressOptions};
-pub use hosts::{AllowedHosts, Reach, Standing};
+pub use hosts::{AllowedHosts, HostVerdict, Reach};
 pub use proxy::Proxy;
 pub(crate) use raw::{RawStream, RawTls};
 pub use request::{Redirected, Request, Response};

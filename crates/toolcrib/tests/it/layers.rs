@@ -24,17 +24,10 @@ const STOREYS: &[&[&str]] = &[
 
 /// Modules that form a cycle today. The list only gets shorter.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    // Arguments name the functions that complete them, and those read the arguments.
-    ("toolcrib-cli", &["args", "complete", "output", "prompt"]),
-    ("toolcrib-sandbox", &["child", "landlock"]),
     // Every handler is given the state of the whole server.
     (
         "toolcrib-server",
         &["api", "auth", "mcp", "observe", "openapi", "routes"],
-    ),
-    (
-        "toolcrib-sqlite",
-        &["connection", "judge", "statement", "vfs"],
     ),
 ];
 
@@ -86,32 +79,95 @@ fn sources(directory: &Path, prefix: &str, into: &mut BTreeMap<String, String>) 
     }
 }
 
+/// A source without comment lines and without the tests at its end.
+fn code(source: &str) -> String {
+    let mut kept = String::new();
+    let mut lines = source.lines().map(str::trim_start).peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().copied().unwrap_or_default();
+        if line.starts_with("#[cfg(test)]") && next.starts_with("mod ") && !next.ends_with(';') {
+            break;
+        }
+        if !line.starts_with("//") {
+            kept.push_str(line);
+            kept.push(' ');
+        }
+    }
+    kept
+}
+
+/// The name that a path begins with.
+fn first(path: &str) -> &str {
+    let path = path.trim_start();
+    let end = path.find(|c: char| !c.is_alphanumeric() && c != '_');
+    &path[..end.unwrap_or(path.len())]
+}
+
+/// The names behind a `crate::`: one, or those in its braces.
+fn names(path: &str) -> Vec<&str> {
+    let Some(list) = path.strip_prefix('{') else {
+        return vec![first(path)];
+    };
+    let mut found = vec![first(list)];
+    let mut depth = 0;
+    for (at, c) in list.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' if depth == 0 => found.push(first(&list[at + 1..])),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// What the root of a crate re-exports, and from which of its modules.
+fn reexports<'f>(root: &'f str, modules: &BTreeSet<&'f str>) -> BTreeMap<&'f str, &'f str> {
+    let mut found = BTreeMap::new();
+    for statement in root.split("use ").skip(1) {
+        let statement = statement.split(';').next().unwrap_or_default();
+        let Some((module, rest)) = statement.split_once("::") else {
+            continue;
+        };
+        if let Some(module) = modules.get(module) {
+            let words = rest.split(|c: char| !c.is_alphanumeric() && c != '_');
+            found.extend(
+                words
+                    .filter(|word| !word.is_empty())
+                    .map(|word| (word, *module)),
+            );
+        }
+    }
+    found
+}
+
 /// Which top-level module imports which others.
-fn imports(files: &BTreeMap<String, String>) -> BTreeMap<&str, BTreeSet<&str>> {
+fn imports(files: &BTreeMap<String, String>) -> BTreeMap<String, BTreeSet<String>> {
     let module_of = |path: &'_ str| path.find(['/', '.']).map_or(path.len(), |end| end);
     let modules: BTreeSet<&str> = files.keys().map(|path| &path[..module_of(path)]).collect();
-    let mut graph: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let root = ["lib.rs", "main.rs"]
+        .iter()
+        .find_map(|root| files.get(*root));
+    let root = code(root.map_or("", String::as_str));
+    let reexports = reexports(&root, &modules);
+    let mut graph: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, source) in files {
         let own = &path[..module_of(path)];
         if matches!(own, "lib" | "main") {
             continue;
         }
-        for line in source.lines().map(str::trim_start) {
-            if line.starts_with("#[cfg(test)]") {
-                break;
-            }
-            if line.starts_with("//") {
+        let source = code(source);
+        for (at, _) in source.match_indices("crate::") {
+            // Neither `$crate::` nor `toolcrib::`.
+            if source[..at].ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$')) {
                 continue;
             }
-            for (at, _) in line.match_indices("crate::") {
-                let rest = line[at + "crate::".len()..].trim_start_matches('{');
-                let end = rest
-                    .find(|c: char| !c.is_alphanumeric() && c != '_')
-                    .unwrap_or(rest.len());
-                if let Some(module) = modules.get(&rest[..end])
-                    && *module != own
-                {
-                    graph.entry(own).or_default().insert(module);
+            for name in names(&source[at + "crate::".len()..]) {
+                let module = modules.get(name).or_else(|| reexports.get(name));
+                if let Some(module) = module.filter(|module| **module != own) {
+                    let imported = graph.entry(own.to_owned()).or_default();
+                    imported.insert((*module).to_owned());
                 }
             }
         }
@@ -120,21 +176,21 @@ fn imports(files: &BTreeMap<String, String>) -> BTreeMap<&str, BTreeSet<&str>> {
 }
 
 /// The modules that one reaches.
-fn reach<'g>(graph: &BTreeMap<&'g str, BTreeSet<&'g str>>, from: &'g str) -> BTreeSet<&'g str> {
+fn reach<'g>(graph: &'g BTreeMap<String, BTreeSet<String>>, from: &'g str) -> BTreeSet<&'g str> {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     let mut open = vec![from];
     while let Some(module) = open.pop() {
-        let next = graph.get(module).into_iter().flatten();
+        let next = graph.get(module).into_iter().flatten().map(String::as_str);
         open.extend(next.filter(|next| seen.insert(next)));
     }
     seen
 }
 
 /// The groups of modules that reach each other.
-fn cycles(graph: &BTreeMap<&str, BTreeSet<&str>>) -> BTreeSet<BTreeSet<String>> {
+fn cycles(graph: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<BTreeSet<String>> {
     let reached: BTreeMap<&str, BTreeSet<&str>> = graph
         .keys()
-        .map(|module| (*module, reach(graph, module)))
+        .map(|module| (module.as_str(), reach(graph, module)))
         .collect();
     let in_cycle = reached
         .iter()
@@ -199,6 +255,22 @@ fn an_upward_dependency_and_a_cycle_are_found() {
     ]);
     let expected: BTreeSet<String> = ["a", "b", "c"].map(str::to_owned).into();
     assert_eq!(cycles(&imports(&round)), BTreeSet::from([expected]));
+    let hidden = files(&[
+        (
+            "lib.rs",
+            "mod a;\nmod b;\npub use b::{B, Other};\npub use c::C;",
+        ),
+        ("a.rs", "use crate::{\n    d::{self, D},\n    B,\n};"),
+        ("b.rs", "use crate::{d::D, a::A};"),
+        ("c.rs", "use crate::d::D;"),
+        (
+            "d.rs",
+            "#[cfg(test)]\nuse std::fmt;\nfn f() -> crate::C { $crate::a; toolcrib::a() }",
+        ),
+    ]);
+    let pair = |one: &str, other: &str| BTreeSet::from([one.to_owned(), other.to_owned()]);
+    let expected = BTreeSet::from([pair("a", "b"), pair("c", "d")]);
+    assert_eq!(cycles(&imports(&hidden)), expected);
     let straight = files(&[("a.rs", "// crate::b\nuse crate::b::B;"), ("b.rs", "")]);
     assert!(cycles(&imports(&straight)).is_empty());
 }

@@ -28,6 +28,7 @@ mod properties;
 mod rules;
 mod run_tests;
 mod running;
+mod schemas;
 mod search;
 mod search_code;
 mod search_many;

@@ -13,10 +13,9 @@ use toolcrib::{Crib, ErrorCode};
 use super::{crib_of, in_one_line, line_page, standing};
 use crate::args::Global;
 use crate::commands::Done;
+use crate::ids::short;
 use crate::output::Output;
-use crate::prompt::{
-    Desk, Ended, Questions, Screen, Terminal, Whose, item, settled_in_words, short,
-};
+use crate::prompt::{Desk, Ended, Questions, Screen, Terminal, Whose, item, settled_in_words};
 use crate::remote::Backend;
 use crate::remote::ServersQuestions;
 

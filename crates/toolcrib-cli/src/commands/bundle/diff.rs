@@ -12,7 +12,7 @@ use toolcrib::store::archive::{Contents, MAX_ARCHIVE_BYTES, compare, contents};
 use toolcrib::{Crib, Slug, ToolError};
 use toolcrib_server::client::Ask;
 
-use super::named_bundle::{Given, archive_of, read_bytes};
+use super::named_bundle::{NamedBundle, archive_of, read_bytes};
 use super::{comparison, find};
 use crate::args::BundleDiffArgs;
 use crate::commands::Done;
@@ -81,24 +81,24 @@ fn here(args: &BundleDiffArgs, crib: &Crib) -> Result<Difference, CliError> {
         return Err(CliError::usage("stdin can be read only once")
             .with_hint("name a file for one of the two"));
     }
-    let first = Given::find(&args.first, crib)?;
+    let first = NamedBundle::find(&args.first, crib)?;
     let (old, new) = match (&args.second, first) {
-        (Some(second), first) => (Some(first), Given::find(second, crib)?),
-        (None, Given::Here(_)) => return Err(alone()),
+        (Some(second), first) => (Some(first), NamedBundle::find(second, crib)?),
+        (None, NamedBundle::Here(_)) => return Err(alone()),
         // What importing it would change.
         (None, archive) => (
-            counterpart(archive.contents(), crib)?.map(Given::Here),
+            counterpart(archive.contents(), crib)?.map(NamedBundle::Here),
             archive,
         ),
     };
-    let old_contents = old.as_ref().map(Given::contents);
+    let old_contents = old.as_ref().map(NamedBundle::contents);
     let compared = compare(old_contents, new.contents(), |tool| {
         crib.check_manifest(tool)
     });
     let given = old.iter().chain([&new]);
     Ok(Difference {
         comparison: crib.compared(&compared, old_contents, new.contents()),
-        notes: given.flat_map(Given::notes).cloned().collect(),
+        notes: given.flat_map(NamedBundle::notes).cloned().collect(),
     })
 }
 

@@ -12,18 +12,18 @@ use toolcrib::{Crib, ErrorCode, ToolError};
 use crate::failure::CliError;
 
 /// A bundle, wherever it is.
-pub(super) enum Given {
+pub(super) enum NamedBundle {
     /// One of the store.
     Here(Contents),
     /// One in an archive.
     Archive(Archive),
 }
 
-impl Given {
+impl NamedBundle {
     /// The bundle that a word names. Slugs and ids have neither dots nor slashes, so that names of files are never taken for them.
-    pub(super) fn find(word: &str, crib: &Crib) -> Result<Given, CliError> {
+    pub(super) fn find(word: &str, crib: &Crib) -> Result<NamedBundle, CliError> {
         if word == "-" || Slug::parse(word).is_err() {
-            return Ok(Given::Archive(read_archive(Path::new(word))?));
+            return Ok(NamedBundle::Archive(read_archive(Path::new(word))?));
         }
         let view = crib.bundle(word).map_err(|error| {
             let error = CliError::from(error);
@@ -34,21 +34,21 @@ impl Given {
         })?;
         refuse_own(&BundleRow::from(&view))?;
         let contents = contents(crib.store(), view.bundle.bundle_id).map_err(ToolError::from)?;
-        Ok(Given::Here(contents))
+        Ok(NamedBundle::Here(contents))
     }
 
     pub(super) fn contents(&self) -> &Contents {
         match self {
-            Given::Here(contents) => contents,
-            Given::Archive(archive) => &archive.contents,
+            NamedBundle::Here(contents) => contents,
+            NamedBundle::Archive(archive) => &archive.contents,
         }
     }
 
     /// Warnings about it.
     pub(super) fn notes(&self) -> &[String] {
         match self {
-            Given::Here(_) => &[],
-            Given::Archive(archive) => &archive.notes,
+            NamedBundle::Here(_) => &[],
+            NamedBundle::Archive(archive) => &archive.notes,
         }
     }
 }

@@ -22,7 +22,7 @@ use crate::output::Output;
 use crate::remote::Backend;
 
 /// A bundle to switch, with the digest of what the user was shown of it.
-struct Wanted {
+struct BundleChoice {
     bundle: BundleRow,
     seen: Option<String>,
 }
@@ -49,11 +49,11 @@ pub(super) fn disable(args: &BundleNamesArgs, backend: &Backend, output: &Output
 }
 
 /// All or none, as far as that can be known: half a command is hard to repeat.
-fn all(names: &[String], backend: &Backend) -> Result<Vec<Wanted>, CliError> {
+fn all(names: &[String], backend: &Backend) -> Result<Vec<BundleChoice>, CliError> {
     let mut all = Vec::new();
     for name in names {
         let (bundle, seen) = (find(name, backend)?, None);
-        all.push(Wanted { bundle, seen });
+        all.push(BundleChoice { bundle, seen });
     }
     match all.iter().find(|one| one.bundle.soft_deleted_at.is_some()) {
         Some(one) => Err(in_the_bin(&one.bundle.slug)),
@@ -61,7 +61,7 @@ fn all(names: &[String], backend: &Backend) -> Result<Vec<Wanted>, CliError> {
     }
 }
 
-fn switch(wanted: &[Wanted], enabled: bool, backend: &Backend, output: &Output) -> Done {
+fn switch(wanted: &[BundleChoice], enabled: bool, backend: &Backend, output: &Output) -> Done {
     let mut before = Vec::new();
     for one in wanted {
         let id = one.bundle.bundle_id.to_string();
@@ -70,7 +70,7 @@ fn switch(wanted: &[Wanted], enabled: bool, backend: &Backend, output: &Output) 
         before.push(Holders::of(names, backend)?);
     }
     let mut switched: Vec<BundleRow> = Vec::new();
-    for Wanted { bundle, seen } in wanted {
+    for BundleChoice { bundle, seen } in wanted {
         // By its id: the one that was looked at.
         let path = path_of_id(bundle.bundle_id);
         let mut ask = Ask::patch(path, &json!({"isEnabled": enabled}));

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use toolcrib::config::{self, Change, Changed, Config, Setting, Surroundings};
+use toolcrib::config::{self, Changed, Config, Setting, SettingChange, Surroundings};
 use toolcrib::model::text;
 use toolcrib::{ErrorCode, ToolError};
 
@@ -25,8 +25,8 @@ pub(super) fn set(args: &ConfigSetArgs, global: &Global, output: &Output) -> Don
     }
     let value = read(setting, &words)?;
     let change = match args.add {
-        true => Change::Add(value.as_array().cloned().unwrap_or_default()),
-        false => Change::Set(value),
+        true => SettingChange::Add(value.as_array().cloned().unwrap_or_default()),
+        false => SettingChange::Set(value),
     };
     apply(setting, &change, args.project, global, output)
 }
@@ -34,13 +34,13 @@ pub(super) fn set(args: &ConfigSetArgs, global: &Global, output: &Output) -> Don
 pub(super) fn unset(args: &ConfigUnsetArgs, global: &Global, output: &Output) -> Done {
     let setting = find(&args.key)?;
     let change = match args.values.as_slice() {
-        [] => Change::Unset,
+        [] => SettingChange::Unset,
         _ if !setting.is_list() => {
             let message = format!("`{}` holds one value, not a list", setting.key);
             let hint = format!("`toolcrib config unset {}` removes it", setting.key);
             return Err(CliError::usage(message).with_hint(hint));
         }
-        words => Change::Remove(
+        words => SettingChange::Remove(
             read(setting, words)?
                 .as_array()
                 .cloned()
@@ -107,7 +107,7 @@ fn read(setting: &Setting, words: &[String]) -> Result<Value, CliError> {
 
 fn apply(
     setting: &'static Setting,
-    change: &Change,
+    change: &SettingChange,
     project: bool,
     global: &Global,
     output: &Output,
@@ -153,7 +153,7 @@ fn apply(
 /// Changes the file of the project, where it may only tighten.
 fn in_project(
     setting: &Setting,
-    change: &Change,
+    change: &SettingChange,
     home: &Path,
     surroundings: &Surroundings,
     global: &Global,
@@ -163,7 +163,11 @@ fn in_project(
     let (project, path) = file_of_project(&config, surroundings, global)?;
     let file = ClientFile::read_in_project(&project, &path).map_err(unusable)?;
     let changed = config::change_text(file.text(), setting, change)?;
-    if let Some(value) = changed.after.as_ref().filter(|_| *change != Change::Unset) {
+    if let Some(value) = changed
+        .after
+        .as_ref()
+        .filter(|_| *change != SettingChange::Unset)
+    {
         setting
             .may_be_set_by_project(value, &config)
             .map_err(|why| CliError::usage(format!("`{}`: {why}", setting.key)))?;

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use toolcrib::crib::UpstreamCandidate;
 use toolcrib::model::text::{shorten, visible};
-use toolcrib::upstream::{self, Auth, Given, Probe, Transport, UpstreamSettings};
+use toolcrib::upstream::{self, Auth, ConfiguredValue, Probe, Transport, UpstreamSettings};
 use toolcrib::{Crib, ToolError};
 
 use super::super::connect::{Connected, connected};
 use super::Finding;
-use crate::clients_of_others::{PROJECT_VARIABLE, Scope, Way, expand};
+use crate::clients_of_others::{ConnectBy, PROJECT_VARIABLE, Scope, expand};
 use crate::remote;
 
 /// How long a client's server may take to come up: clients are no more patient.
@@ -114,7 +114,7 @@ fn again(one: &Connected) -> String {
         )
     };
     match &one.server.way {
-        Way::Http { url, .. } => {
+        ConnectBy::Http { url, .. } => {
             let base = url.strip_suffix("/mcp").unwrap_or(url);
             let is_here = ["http://127.0.0.1:", "http://localhost:", "http://[::1]:"]
                 .iter()
@@ -125,7 +125,7 @@ fn again(one: &Connected) -> String {
                 false => anew(&format!(" --http {}", visible(base))),
             }
         }
-        Way::Program { .. } | Way::Unknown(_) => anew(""),
+        ConnectBy::Program { .. } | ConnectBy::Unknown(_) => anew(""),
     }
 }
 
@@ -146,7 +146,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
         return Err(Finding::warning(word, message, fix));
     }
     let transport = match &one.server.way {
-        Way::Program {
+        ConnectBy::Program {
             command,
             args,
             env,
@@ -156,7 +156,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
             whole(command, &args).map_err(|why| broken(one, &why))?;
             let env = env
                 .iter()
-                .map(|(name, value)| (name.clone(), Given::Plain(value.clone())));
+                .map(|(name, value)| (name.clone(), ConfiguredValue::Plain(value.clone())));
             Transport::Program {
                 command: command.clone(),
                 args,
@@ -164,7 +164,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
                 cwd: Some(start_directory(one, cwd.as_deref(), crib)),
             }
         }
-        Way::Http {
+        ConnectBy::Http {
             url,
             headers,
             token_variable,
@@ -174,7 +174,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
             for (header, value) in headers {
                 let value =
                     expand(value, variable).map_err(|why| untried(one, &why.to_string()))?;
-                sent.insert(header.clone(), Given::Plain(value));
+                sent.insert(header.clone(), ConfiguredValue::Plain(value));
             }
             if let Some(name) = token_variable {
                 let token = variable(name).ok_or_else(|| {
@@ -182,7 +182,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
                 })?;
                 sent.insert(
                     "Authorization".to_owned(),
-                    Given::Plain(format!("Bearer {token}")),
+                    ConfiguredValue::Plain(format!("Bearer {token}")),
                 );
             }
             Transport::Http {
@@ -191,7 +191,7 @@ fn candidate(one: &Connected, crib: &Crib) -> Result<UpstreamCandidate, Finding>
                 auth: Auth::None,
             }
         }
-        Way::Unknown(why) => return Err(broken(one, why)),
+        ConnectBy::Unknown(why) => return Err(broken(one, why)),
     };
     let mut settings = UpstreamSettings::new(transport);
     settings.connect_timeout = PATIENCE;

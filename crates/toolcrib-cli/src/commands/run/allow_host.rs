@@ -1,6 +1,6 @@
 //! The first call of a tool to a host that the settings do not name: the person at the terminal may allow it there and then.
 
-use toolcrib::config::{self, Change, Origin, Setting};
+use toolcrib::config::{self, Origin, Setting, SettingChange};
 use toolcrib::model::text;
 use toolcrib::{CallRequest, Crib, ErrorCode};
 
@@ -52,7 +52,7 @@ pub(super) fn offered(
     config::change_home(
         crib.home(),
         setting,
-        &Change::Add(vec![host.into_owned().into()]),
+        &SettingChange::Add(vec![host.into_owned().into()]),
     )?;
     output.say(&output.dim(&format!(
         "`toolcrib config unset {KEY} HOST` takes a host out again"

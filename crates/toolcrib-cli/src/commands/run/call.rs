@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::registry::CallHandle;
 use toolcrib::{Event, EventKind, EventReader, Outcome};
-use toolcrib_server::client::{Ask, CallBody, CallStream, Client, ClientError, Followed};
+use toolcrib_server::client::{Ask, CallBody, CallStream, Client, ClientError, StreamItem};
 
 use crate::prompt::Questions;
 
@@ -123,7 +123,7 @@ impl Following {
                 let followed = pin!(self.stream.next());
                 let else_ = pin!(something_else(&cancel, is_cancelled, asks));
                 match select(followed, else_).await {
-                    Either::Left((followed, _)) => Next::Followed(followed?),
+                    Either::Left((followed, _)) => Next::StreamItem(followed?),
                     Either::Right((next, _)) => next,
                 }
             };
@@ -133,13 +133,13 @@ impl Following {
                     self.cancel().await?;
                 }
                 Next::Look => self.look().await,
-                Next::Followed(Some(Followed::Outcome(outcome))) => return Ok(*outcome),
-                Next::Followed(Some(Followed::Event(event))) => {
+                Next::StreamItem(Some(StreamItem::Outcome(outcome))) => return Ok(*outcome),
+                Next::StreamItem(Some(StreamItem::Event(event))) => {
                     self.hear(&event);
                     // No one may look at events.
                     let _ = self.events.send(Arc::new(*event));
                 }
-                Next::Followed(None) => {
+                Next::StreamItem(None) => {
                     return Err(ClientError::Strange {
                         server: self.client.address().to_string(),
                         why: "the call has no outcome".to_owned(),
@@ -210,7 +210,7 @@ const EVERY: Duration = Duration::from_millis(300);
 
 /// What happens next to a call that a server runs.
 enum Next {
-    Followed(Option<Followed>),
+    StreamItem(Option<StreamItem>),
     /// It is to be cancelled.
     Cancel,
     /// It is time to look for questions.

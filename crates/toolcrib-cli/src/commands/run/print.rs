@@ -14,8 +14,8 @@ use crate::commands::outbound::{SecretNeeded, secrets};
 use crate::commands::{Done, in_words, word};
 use crate::duration;
 use crate::failure::print_error;
+use crate::ids::short;
 use crate::output::Output;
-use crate::prompt::short;
 
 /// Facts about a call beside its outcome.
 pub(super) struct CallSetting {

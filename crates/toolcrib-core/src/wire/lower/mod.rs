@@ -27,10 +27,10 @@ mod context;
 mod flatten;
 mod gemini;
 mod limits;
-mod loose;
 mod merge;
 mod node;
 mod ollama;
+mod ordinary_dialect;
 mod read;
 mod refs;
 mod sound;
@@ -134,7 +134,9 @@ pub(super) fn lower(schema: &Value, dialect: Dialect) -> Result<Lowered, Trouble
     }
     let root = flatten::root(&mut cx, root)?;
     let mut root = match dialect {
-        Dialect::OpenAi | Dialect::Anthropic | Dialect::Mcp => loose::lower(&mut cx, root)?,
+        Dialect::OpenAi | Dialect::Anthropic | Dialect::Mcp => {
+            ordinary_dialect::lower(&mut cx, root)?
+        }
         Dialect::OpenAiStrict | Dialect::AnthropicStrict => strict::lower(&mut cx, root)?,
         Dialect::Ollama => ollama::lower(&mut cx, root)?,
         Dialect::Gemini => gemini::lower(&mut cx, root)?,
@@ -247,7 +249,11 @@ pub(super) fn is_publishable(schema: &Value) -> bool {
         && schema
             .get("properties")
             .and_then(Value::as_object)
-            .is_some_and(|properties| properties.keys().all(|name| loose::is_plain(name)))
+            .is_some_and(|properties| {
+                properties
+                    .keys()
+                    .all(|name| ordinary_dialect::is_plain(name))
+            })
         && is_plain(schema, DEPTH)
 }
 

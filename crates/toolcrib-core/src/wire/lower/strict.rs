@@ -33,7 +33,7 @@ const FORMATS: [&str; 9] = [
 /// Lowers a schema whose root is one object.
 pub(super) fn lower(cx: &mut Context, mut root: Node) -> Result<Node, Trouble> {
     if cx.dialect == Dialect::AnthropicStrict {
-        super::loose::plain_names(cx, &mut root)?;
+        super::ordinary_dialect::plain_names(cx, &mut root)?;
     }
     let trail = vec!["#".to_owned()];
     let mut strict = Strict {

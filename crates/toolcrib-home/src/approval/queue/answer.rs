@@ -9,7 +9,7 @@ use super::files::{
     LoadError, MAX_BYTES, StoredAnswer, StoredClaim, answer_name, claim_name, load,
 };
 use super::list::Queued;
-use super::put::unkept;
+use super::ticket::unkept;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::storage::{DurableDir, StorageError};

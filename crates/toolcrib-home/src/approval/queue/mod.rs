@@ -3,7 +3,7 @@
 //! A question is *pending* until it is answered, withdrawn (its caller gave up), replaced (a file that the call runs changed) or expired.
 //! An answer is a file made once: its creator has decided, and every later answer learns who did. An approval is *used* by a third file,
 //! made once right before the tool runs, so that whatever dies whenever, a call runs at most once for an approval. `wait.rs` knows who
-//! waits, `files.rs` what is where, `put.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is,
+//! waits, `files.rs` what is where, `ticket.rs` how a question is put, `answer.rs` how it is answered and used, `list.rs` what there is,
 //! `given.rs` serves calls about which no one can be asked, `standing.rs` shows questions that no call waits for.
 
 mod answer;
@@ -11,9 +11,9 @@ mod error;
 mod files;
 mod list;
 mod only_given;
-mod put;
 mod standing;
 mod sweep;
+mod ticket;
 mod wait;
 
 use std::fmt;
@@ -28,8 +28,8 @@ pub use error::AnswerError;
 pub(super) use list::one_named;
 pub use list::{Answer, Damaged, Listing, Queued, Status};
 pub use only_given::OnlyGiven;
-pub use put::{Look, Ticket};
-pub use standing::Standing;
+pub use standing::StandingQuestions;
+pub use ticket::{Look, Ticket};
 
 use crate::storage::StorageError;
 use sweep::Swept;
@@ -106,7 +106,7 @@ struct Inner {
     /// Something was answered in this process.
     changed: Notify,
     hooks: Mutex<Vec<Weak<Hook>>>,
-    standing: Option<Arc<dyn Standing>>,
+    standing: Option<Arc<dyn StandingQuestions>>,
 }
 
 type Hook = dyn Fn(&ApprovalRequest) + Send + Sync;
@@ -139,12 +139,16 @@ impl ApprovalQueue {
     pub fn with_standing(
         path: impl Into<PathBuf>,
         options: QueueOptions,
-        standing: Arc<dyn Standing>,
+        standing: Arc<dyn StandingQuestions>,
     ) -> Self {
         Self::with(path.into(), options, Some(standing))
     }
 
-    fn with(path: PathBuf, options: QueueOptions, standing: Option<Arc<dyn Standing>>) -> Self {
+    fn with(
+        path: PathBuf,
+        options: QueueOptions,
+        standing: Option<Arc<dyn StandingQuestions>>,
+    ) -> Self {
         ApprovalQueue(Arc::new(Inner {
             path,
             options,

@@ -2,7 +2,7 @@
 
 use futures_util::future::BoxFuture;
 
-use super::put::Look;
+use super::ticket::Look;
 use super::{ApprovalQueue, blocking};
 use toolcrib_core::approval::{ApprovalRequest, ApprovalResponse, Hold};
 use toolcrib_core::approval::{Approver, NoAnswer};

@@ -1,4 +1,4 @@
-//! Questions that no call waits for: [`Standing`].
+//! Questions that no call waits for: [`StandingQuestions`].
 
 use super::{AnswerError, ApprovalQueue, Queued, Status};
 use crate::model::error::{ErrorCode, ToolError};
@@ -7,7 +7,7 @@ use toolcrib_core::approval::ApprovalResponse;
 
 /// Questions that no call waits for, and that stay until a person decides. They have separate ids and do not expire; their owner acts on
 /// the answer. No approver and no grant answers them.
-pub trait Standing: Send + Sync {
+pub trait StandingQuestions: Send + Sync {
     /// The questions that are open, oldest first.
     fn questions(&self) -> Result<Vec<Queued>, StorageError>;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -28,10 +29,13 @@ pub(super) struct CallOther {
     care: Care,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    /// The name of the tool, as find_tools says
     name: String,
-    #[serde(default)]
+    /// What it takes, by its inputSchema
+    #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     arguments: JsonObject,
 }
 
@@ -66,27 +70,11 @@ fn spec(care: Care, name: &str) -> ToolSpec {
             Some(true),
         ),
     };
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["name"],
-        "properties": {
-            "name": {"type": "string", "description": "The name of the tool, as find_tools says"},
-            "arguments": {"type": "object", "additionalProperties": true, "description": "What it takes, by its inputSchema"}
-        }
-    });
     let description = format!(
         "Call a tool {whom}, found by find_tools. Whether a person is asked first is that tool's matter, and what it returns is returned."
     );
     // The other tool decides what is returned: nothing is promised.
-    let mut spec = builtin::core_spec(
-        name,
-        title,
-        &description,
-        effects,
-        input,
-        json!({"type": "object"}),
-    );
+    let mut spec = builtin::typed_spec::<Args, JsonObject>(name, title, &description, effects);
     spec.output_schema = None;
     spec.traits = Traits {
         destroys,

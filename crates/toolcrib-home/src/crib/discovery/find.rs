@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
+use schemars::{JsonSchema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Others;
@@ -35,13 +36,54 @@ pub(super) struct FindTools {
     finder: Arc<Finder>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
-    #[serde(default)]
+    /// A few words about what is to be done, such as `git history` or `send mail`
     query: String,
-    limit: Option<usize>,
-    #[serde(default)]
+    /// The most tools to return
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    limit: usize,
+    /// Only tools of these bundles
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     bundles: Vec<String>,
+}
+
+/// The schema of any object.
+fn object(_: &mut SchemaGenerator) -> schemars::Schema {
+    json_schema!({"type": "object"})
+}
+
+fn default_limit() -> usize {
+    DEFAULT_LIMIT
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct OfferedTools {
+    /// The tools that fit, the best first
+    tools: Vec<OfferedTool>,
+    /// What should be known about the answer, if anything
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct OfferedTool {
+    name: String,
+    description: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<String>,
+    /// What its arguments must be
+    #[schemars(schema_with = "object")]
+    input_schema: Value,
+    /// `read`, `write`, `run`; empty if not known
+    effects: Vec<&'static str>,
+    /// The tool to call it with
+    call_with: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<String>,
 }
 
 impl FindTools {
@@ -55,48 +97,12 @@ impl FindTools {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["query"],
-        "properties": {
-            "query": {"type": "string", "description": "A few words about what is to be done, such as `git history` or `send mail`"},
-            "limit": {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT, "description": "The most tools to return"},
-            "bundles": {"type": "array", "items": {"type": "string"}, "description": "Only tools of these bundles"}
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["tools"],
-        "properties": {
-            "tools": {
-                "type": "array",
-                "description": "The tools that fit, the best first",
-                "items": {
-                    "type": "object",
-                    "required": ["name", "description", "inputSchema", "effects", "callWith"],
-                    "properties": {
-                        "name": {"type": "string"},
-                        "title": {"type": "string"},
-                        "bundle": {"type": "string"},
-                        "description": {"type": "string"},
-                        "inputSchema": {"type": "object", "description": "What its arguments must be"},
-                        "effects": {"type": "array", "items": {"type": "string"}, "description": "`read`, `write`, `run`; empty if not known"},
-                        "callWith": {"type": "string", "description": "The tool to call it with"}
-                    }
-                }
-            },
-            "note": {"type": "string", "description": "What should be known about the answer, if anything"}
-        }
-    });
-    let mut spec = builtin::core_spec(
+    let mut spec = builtin::typed_spec::<Args, OfferedTools>(
         super::FIND,
         "Find tools",
         "Find tools by words, in any form and order; the best come first. Each comes with its description, the schema of its arguments, and the name of the tool to call it with: \
          call_read_tool, call_write_tool or call_tool.",
         Effects::READ,
-        input,
-        output,
     );
     spec.traits = Traits {
         open_world: Some(false),
@@ -134,7 +140,7 @@ impl Tool for FindTools {
 }
 
 fn find(finder: &Finder, registry: &Registry, args: &Args) -> Result<ToolOutput, ToolError> {
-    let limit = args.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let limit = args.limit.min(MAX_LIMIT);
     // A call by its name would reach another one.
     let has_name = |entry: &Arc<Entry>| registry.shadower(entry).is_none();
     if args.query.trim().is_empty() {
@@ -145,7 +151,7 @@ fn find(finder: &Finder, registry: &Registry, args: &Args) -> Result<ToolOutput,
         };
         let page = finder.search(registry, &request)?;
         let found = page.results.into_iter().map(|found| found.entry);
-        return Ok(cut(found.filter(has_name).collect(), limit, Vec::new()));
+        return cut(found.filter(has_name).collect(), limit, Vec::new());
     }
     let request = MeantRequest {
         query: args.query.clone(),
@@ -172,7 +178,7 @@ fn find(finder: &Finder, registry: &Registry, args: &Args) -> Result<ToolOutput,
             text::shorten(&args.query, 80)
         ));
     }
-    Ok(cut(found, limit, misses))
+    cut(found, limit, misses)
 }
 
 /// Why a tool that fits is not among those that were found.
@@ -182,7 +188,11 @@ fn missed(entry: &Entry, reason: &str) -> String {
 }
 
 /// The first of what was found, and what should be known about the rest.
-fn cut(mut found: Vec<Arc<Entry>>, limit: usize, mut notes: Vec<String>) -> ToolOutput {
+fn cut(
+    mut found: Vec<Arc<Entry>>,
+    limit: usize,
+    mut notes: Vec<String>,
+) -> Result<ToolOutput, ToolError> {
     if found.len() > limit {
         let more = match found.len() {
             // The rest was not looked at.
@@ -198,30 +208,28 @@ fn cut(mut found: Vec<Arc<Entry>>, limit: usize, mut notes: Vec<String>) -> Tool
     output(&found, note)
 }
 
-fn output(found: &[Arc<Entry>], note: Option<String>) -> ToolOutput {
-    let tools: Vec<Value> = found.iter().map(|entry| shown(entry)).collect();
-    let mut value = json!({"tools": tools});
+fn output(found: &[Arc<Entry>], note: Option<String>) -> Result<ToolOutput, ToolError> {
+    let found = OfferedTools {
+        tools: found.iter().map(|entry| shown(entry)).collect(),
+        note,
+    };
+    let mut output = builtin::typed_output(&found, String::new())?;
     // A line for each: indented JSON is twice as long, and the reader a model.
-    let mut lines: Vec<String> = tools.iter().map(Value::to_string).collect();
-    if let Some(note) = note {
-        value["note"] = note.as_str().into();
-        lines.push(note);
-    }
-    ToolOutput::value(value).with_text(lines.join("\n"))
+    let tools = output.value["tools"].as_array().into_iter().flatten();
+    let lines = tools.map(Value::to_string).chain(found.note);
+    output.text = Some(lines.collect::<Vec<_>>().join("\n"));
+    Ok(output)
 }
 
-fn shown(entry: &Entry) -> Value {
+fn shown(entry: &Entry) -> OfferedTool {
     let spec = entry.spec().for_models();
-    let mut tool = json!({
-        "name": spec.name,
-        "description": spec.description,
-        "bundle": spec.bundle,
-        "inputSchema": spec.input_schema.as_value(),
-        "effects": spec.effects.tags(),
-        "callWith": super::called_with(&spec),
-    });
-    if let Some(title) = &spec.title {
-        tool["title"] = title.as_str().into();
+    OfferedTool {
+        name: spec.name.to_string(),
+        description: spec.description.clone(),
+        bundle: Some(spec.bundle.to_string()),
+        input_schema: spec.input_schema.as_value().clone(),
+        effects: spec.effects.tags(),
+        call_with: super::called_with(&spec),
+        title: spec.title.clone(),
     }
-    tool
 }

@@ -17,7 +17,7 @@ use crate::model::error::ToolError;
 use crate::model::ids::BundleId;
 use crate::model::names::{Slug, Version};
 use crate::registry::{Availability, Entry, Source};
-use crate::source::{Report, Standing, ToolFile, runs};
+use crate::source::{FileOutcome, Report, ToolFile, runs};
 use crate::store::archive::ToolReach;
 use crate::store::{Damage, StoredTool};
 use crate::wire::estimated_tokens;
@@ -196,8 +196,8 @@ impl Crib {
     pub fn tool_state(&self, entry: &Arc<Entry>, files: &Report) -> &'static str {
         let standing = files.file_of(entry).map(|file| &file.standing);
         match (standing, entry.availability()) {
-            (Some(Standing::Shadowed { .. }), _) => "shadowed",
-            (Some(Standing::Broken { .. }), _) => "broken",
+            (Some(FileOutcome::Shadowed { .. }), _) => "shadowed",
+            (Some(FileOutcome::Broken { .. }), _) => "broken",
             (_, Availability::Disabled { reason, .. }) if reason == "untrusted" => "untrusted",
             (_, Availability::Disabled { .. }) => "disabled",
             (_, Availability::Unavailable { .. }) => "unavailable",

@@ -16,7 +16,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::{BundleId, ToolId};
 use crate::model::limits::Limits;
 use crate::registry::{Availability, Entry, Source};
-use crate::source::{FileDefinition, Report, Standing, ToolFile, runs};
+use crate::source::{FileDefinition, FileOutcome, Report, ToolFile, runs};
 use crate::spec::manifest::{SCHEMA_VERSION, ToolKind};
 use crate::store::StoredTool;
 
@@ -266,11 +266,11 @@ impl Crib {
     /// Which tool has the name of this one, if another one has.
     fn shadower_of(&self, entry: &Entry, file: Option<&ToolFile>) -> Option<String> {
         let by_file = file.and_then(|file| match &file.standing {
-            Standing::Shadowed { by, .. } => Some(by.clone()),
-            Standing::Loaded
-            | Standing::Broken { .. }
-            | Standing::Refused { .. }
-            | Standing::Unavailable { .. } => None,
+            FileOutcome::Shadowed { by, .. } => Some(by.clone()),
+            FileOutcome::Loaded
+            | FileOutcome::Broken { .. }
+            | FileOutcome::Refused { .. }
+            | FileOutcome::Unavailable { .. } => None,
         });
         by_file.or_else(|| Some(self.registry().shadower(entry)?.spec().reference()))
     }

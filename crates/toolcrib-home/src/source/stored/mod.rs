@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 use super::flags::Flags;
 use crate::model::reference::ToolRef;
 use crate::registry::Registry;
-use crate::store::{Changes, Followed, Look, Store, StoreError, Way};
+use crate::store::{Changes, Look, Store, StoreError, StoreNews, Yield};
 use entries::Entries;
 
 pub use check::refusal_of;
@@ -90,12 +90,12 @@ impl StoredTools {
 
     /// Brings a registry up to date, however long it takes; says whether something changed.
     pub(crate) fn refresh(&self, registry: &Registry, look: Look) -> bool {
-        self.survey(registry, look, Way::Keep)
+        self.survey(registry, look, Yield::Keep)
     }
 
     /// Looks, however long it takes, and then registers what there is; says whether something changed. Not under the lock of the entries: calls
     /// go on with those meanwhile.
-    fn survey(&self, registry: &Registry, look: Look, way: Way) -> bool {
+    fn survey(&self, registry: &Registry, look: Look, way: Yield) -> bool {
         let start = Instant::now();
         let surveyed = self.store.survey(look, way);
         if look == Look::Thorough {
@@ -121,8 +121,8 @@ impl StoredTools {
     fn catch_up(&self, registry: &Registry) -> bool {
         let mut entries = self.entries();
         let changes = match self.store.follow(Look::Glance) {
-            Ok(Followed::Changes(changes)) => Ok(changes),
-            Ok(Followed::Much) => Ok(self.store.told()),
+            Ok(StoreNews::Changes(changes)) => Ok(changes),
+            Ok(StoreNews::Much) => Ok(self.store.told()),
             Err(error) => Err(error),
         };
         self.take(registry, &mut entries, changes)
@@ -153,14 +153,14 @@ impl StoredTools {
             self.pause_after(start);
         }
         match followed {
-            Ok(Followed::Changes(changes)) => {
+            Ok(StoreNews::Changes(changes)) => {
                 self.take(registry, &mut entries, Ok(changes));
             }
-            Ok(Followed::Much) => {
+            Ok(StoreNews::Much) => {
                 drop(entries);
                 let (tools, registry) = (Arc::clone(self), registry.clone());
                 let read = move || {
-                    tools.survey(&registry, Look::Glance, Way::Keep);
+                    tools.survey(&registry, Look::Glance, Yield::Keep);
                 };
                 aside(read, PATIENCE);
             }
@@ -177,7 +177,7 @@ impl StoredTools {
         }
         let (tools, registry) = (Arc::clone(self), registry.clone());
         let survey = move || {
-            tools.survey(&registry, Look::Thorough, Way::Give);
+            tools.survey(&registry, Look::Thorough, Yield::Give);
             tools.is_surveying.store(false, Ordering::Release);
         };
         if !aside(survey, Duration::ZERO) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::reach::ToolReach;
+use super::tool_reach::ToolReach;
 use super::{Contents, IMPORTED_AT, STATE};
 use crate::definition::Problem;
 use crate::model::JsonObject;

@@ -15,14 +15,14 @@ mod arrival;
 mod compare;
 mod error;
 mod export;
-mod reach;
+mod tool_reach;
 mod zip;
 
 pub use arrival::{Archive, IMPORTED_AT};
 pub use compare::{Comparison, FieldChange, ToolChange, ToolComparison, compare};
 pub use error::ArchiveError;
 pub use export::{contents, export};
-pub use reach::{SecretUse, ToolReach};
+pub use tool_reach::{SecretUse, ToolReach};
 pub use zip::{
     MAX_ARCHIVE_BYTES, MAX_ENTRIES, MAX_ENTRY_BYTES, MAX_UNPACKED_BYTES, NameFault, ZipError,
 };

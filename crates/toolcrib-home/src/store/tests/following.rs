@@ -231,8 +231,8 @@ fn a_home_that_is_replaced_is_followed() {
 /// The report for a caller in a hurry.
 fn followed(store: &Store) -> Changes {
     match store.follow(Look::Glance).unwrap() {
-        Followed::Changes(changes) => changes,
-        Followed::Much => panic!("there is not so much"),
+        StoreNews::Changes(changes) => changes,
+        StoreNews::Much => panic!("there is not so much"),
     }
 }
 
@@ -378,22 +378,22 @@ fn a_look_at_all_files_gives_way_and_ends() {
     }
     assert!(matches!(
         store.follow(Look::Glance).unwrap(),
-        Followed::Changes(_)
+        StoreNews::Changes(_)
     ));
     other.set_bundle_enabled(id, false).unwrap();
     other.set_bundle_enabled(id, true).unwrap();
     // So many are not read by someone in a hurry.
     assert!(matches!(
         store.follow(Look::Glance).unwrap(),
-        Followed::Much
+        StoreNews::Much
     ));
-    store.survey(Look::Glance, Way::Keep).unwrap();
+    store.survey(Look::Glance, Yield::Keep).unwrap();
     assert_eq!(store.told().tools.len(), 600);
     let edited = place.tool_file(&key(id, "tool-7", "v1"));
     let text = std::fs::read_to_string(&edited).unwrap();
     std::fs::write(&edited, text.replace("Weather", "weather")).unwrap();
     std::thread::scope(|scope| {
-        let survey = scope.spawn(|| store.survey(Look::Thorough, Way::Give));
+        let survey = scope.spawn(|| store.survey(Look::Thorough, Yield::Give));
         let deadline = Instant::now() + Duration::from_secs(20);
         let mut told = Vec::new();
         while told.is_empty() {

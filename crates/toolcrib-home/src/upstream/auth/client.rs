@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 
 use super::super::settings::OAuthSettings;
+use super::auth_client::{Answer, AuthClient};
 use super::discovery::Issuer;
 use super::error::AuthError;
 use super::login::{Method, Registered};
-use super::reach::{Answer, AuthClient};
 use crate::egress::Target;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;

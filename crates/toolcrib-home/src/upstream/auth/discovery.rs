@@ -7,9 +7,9 @@
 use serde_json::Value;
 use url::Url;
 
+use super::auth_client::{Answer, AuthClient};
 use super::challenge::{self, Challenge};
 use super::error::AuthError;
-use super::reach::{Answer, AuthClient};
 use crate::model::text;
 
 /// The metadata for a login at a server.

@@ -10,13 +10,13 @@
 //! A server that is configured with `auth = "oauth"` is reached through what an authorizer makes of the plain exchange: it adds a token to
 //! requests, and does what has to be done when a server wants another one. No one is asked to log in during a call.
 
+mod auth_client;
 mod challenge;
 mod client;
 mod discovery;
 mod error;
 mod login;
 mod loopback;
-mod reach;
 mod session;
 
 use std::path::Path;

@@ -17,12 +17,12 @@ use url::Url;
 
 use super::super::settings::{Grant, OAuthSettings};
 use super::Consent;
+use super::auth_client::AuthClient;
 use super::challenge::Challenge;
 use super::client::{Asker, NotGiven, Tokens};
 use super::discovery::{LogInWays, discover};
 use super::error::AuthError;
 use super::login::{Changing, Login, LoginStore, Registered};
-use super::reach::AuthClient;
 use crate::egress::Egress;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;

@@ -1,7 +1,7 @@
 //! `type: alias`: another tool with some arguments preset.
 
-use super::at::At;
 use super::body::tool_reference;
+use super::field_value::At;
 use super::templates::{Templates, braced, is_variable};
 use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::yaml::{Content, Node};

@@ -1,7 +1,7 @@
 //! What a tool runs: one program, one for each platform, steps, or another tool.
 
 use super::alias;
-use super::at::At;
+use super::field_value::At;
 use super::general;
 use super::steps;
 use super::templates::Templates;

@@ -1,6 +1,6 @@
 //! `environment`.
 
-use super::at::At;
+use super::field_value::At;
 use super::templates::Templates;
 use crate::definition::Environment;
 use crate::definition::problem::SpannedProblem;

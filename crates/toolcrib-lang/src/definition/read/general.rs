@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::at::At;
+use super::field_value::At;
 use super::{at_value, first_version};
 use crate::definition::Platform;
 use crate::definition::problem::{Findings, SpannedProblem};

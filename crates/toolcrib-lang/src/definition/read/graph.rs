@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use super::at::At;
+use super::field_value::At;
 use crate::definition::problem::{Findings, SpannedProblem};
 use crate::model::text::{nearest, or_list, shorten};
 

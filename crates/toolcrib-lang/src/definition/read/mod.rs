@@ -5,9 +5,9 @@
 //! that all of them are said at once, and gives a definition only when none is an error.
 
 mod alias;
-pub(crate) mod at;
 mod body;
 mod environment;
+pub(crate) mod field_value;
 mod general;
 mod graph;
 mod parameters;
@@ -22,7 +22,7 @@ use super::problem::{Findings, SpannedProblem};
 use super::yaml::Node;
 use super::{Definition, UseAt};
 use crate::model::names::{Slug, Version};
-use at::At;
+use field_value::At;
 use templates::Templates;
 
 /// Reads a file's tree, which has the right shape as far as nothing was found.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::at::At;
+use super::field_value::At;
 use super::templates::is_variable;
 use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::values;

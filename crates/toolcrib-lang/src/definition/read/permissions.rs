@@ -1,6 +1,6 @@
 //! `security`.
 
-use super::at::At;
+use super::field_value::At;
 use super::templates::Templates;
 use crate::definition::problem::SpannedProblem;
 use crate::definition::{Permission, Privilege, Security};

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::at::At;
+use super::field_value::At;
 use super::templates::{Templates, VisibleSteps};
 use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::{
-    Change, Cleanup, FilePaths, Interactive, Metadata, ParameterKind, Resources, SchemaGeneration,
+    ChangelogEntry, Cleanup, FilePaths, Interactive, Metadata, ParameterKind, Resources,
+    SchemaGeneration,
 };
 use crate::template::Form;
 
@@ -167,7 +168,7 @@ pub(super) fn metadata(root: At<'_, '_>) -> Metadata {
     }
 }
 
-pub(super) fn changelog(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<Change> {
+pub(super) fn changelog(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<ChangelogEntry> {
     let entries = root.get("changelog").map(At::nodes).unwrap_or_default();
     for entry in &entries {
         for field in ["version", "changes"] {
@@ -184,7 +185,7 @@ pub(super) fn changelog(root: At<'_, '_>, found: &mut Findings<'_>) -> Vec<Chang
     entries
         .into_iter()
         .filter(|entry| entry.node.map().is_some())
-        .map(|entry| Change {
+        .map(|entry| ChangelogEntry {
             version: entry.text_of("version").unwrap_or_default().to_owned(),
             changes: entry
                 .text_of("changes")

@@ -1,7 +1,7 @@
 //! `steps`.
 
-use super::at::At;
 use super::body;
+use super::field_value::At;
 use super::graph;
 use super::templates::{Templates, VisibleSteps};
 use crate::definition::problem::{Findings, SpannedProblem};

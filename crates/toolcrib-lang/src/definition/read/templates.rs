@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
-use super::at::At;
+use super::field_value::At;
 use super::parameters::Read;
 use crate::definition::approval::near_boolean;
 use crate::definition::problem::{Findings, Severity, SpannedProblem};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::at::At;
 use super::body::leaves_workspace;
+use super::field_value::At;
 use super::parameters::{self, Read};
 use super::templates::{Templates, VisibleSteps};
 use crate::definition::problem::SpannedProblem;

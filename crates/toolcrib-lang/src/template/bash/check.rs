@@ -10,7 +10,7 @@ use super::{Bash, Chunk, Slot, SlotForm, Trust};
 use super::{demands, languages};
 use crate::model::budget::Budget;
 use crate::shell::quoting::Quote;
-use crate::shell::shape::{Shape, Spot, shape};
+use crate::shell::shape::{Shape, VariablePosition, shape};
 use crate::shell::{
     Dialect, Doubt, MAX_DOUBTS, Part, Script, SimpleCommand, VALUE_PREFIX, is_shell, read_with,
 };
@@ -273,14 +273,17 @@ fn settle_forms(bash: &mut Bash, shape: &Shape) -> Vec<TemplateProblem> {
                 "write it without quotes around it: {X}",
             ));
         }
-        if site.spot == Spot::Command && slot.trust != Trust::Own {
+        if site.spot == VariablePosition::Command && slot.trust != Trust::Own {
             problems.push(command_problem(slot));
         }
         let one_word = site
             .command
             .as_deref()
             .is_some_and(|command| matches!(command, "[" | "test"));
-        let many = matches!(site.spot, Spot::Argument | Spot::Element | Spot::Loop) && !one_word;
+        let many = matches!(
+            site.spot,
+            VariablePosition::Argument | VariablePosition::Element | VariablePosition::Loop
+        ) && !one_word;
         if !many {
             slot.form = SlotForm::Text;
         }

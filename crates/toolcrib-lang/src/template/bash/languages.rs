@@ -13,7 +13,7 @@ use super::Bash;
 use super::check::{is_substitution, mentioned};
 use super::demands::{beginnings_in, names_in};
 use crate::shell::programs::{self, Fact};
-use crate::shell::shape::{Shape, Spot};
+use crate::shell::shape::{Shape, VariablePosition};
 use crate::shell::{Part, RedirectKind, Script, SimpleCommand, Word};
 use crate::template::TemplateProblem;
 use crate::template::bash::Trust;
@@ -95,7 +95,7 @@ pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<Template
         let database = site.command.as_deref().filter(|name| reads_input(name));
         let elsewhere = site.command.as_deref().filter(|name| *name == "ssh");
         let elsewhere = elsewhere.filter(|_| starts_shell_elsewhere(script));
-        if site.spot == Spot::Input
+        if site.spot == VariablePosition::Input
             && let Some(name) = database.or(elsewhere)
         {
             for index in values_in(&site.variable, shape) {

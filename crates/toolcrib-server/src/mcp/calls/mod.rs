@@ -17,7 +17,7 @@
 mod client_approver;
 mod follow;
 mod form;
-mod once;
+mod given_out;
 mod pending;
 mod progress;
 pub(super) mod result;
@@ -42,7 +42,7 @@ use toolcrib_mcp::server::{Context, Reply};
 
 use self::client_approver::{Asking, Question};
 use self::follow::{AskBy, Follower, Step};
-use self::once::GivenOut;
+use self::given_out::GivenOut;
 use self::pending::{Asker, Detached, Own, Pending};
 use self::retry::Answered;
 use self::seal::Seal;

@@ -1,4 +1,4 @@
-//! What a request for a call says: [`Wanted`], read from the body, the path and the headers.
+//! What a request for a call says: [`CallWish`], read from the body, the path and the headers.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const MAX_SESSION: usize = 128;
 
 /// A call as someone wants it.
 #[derive(Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct CallWish {
     /// The call itself.
     pub(crate) request: CallRequest,
     /// Its approver.
@@ -37,7 +37,7 @@ pub(crate) enum Approvals {
 }
 
 /// Reads what a request wants. `tool` is the one that the path names; without it the body does.
-pub(super) fn read(asked: &ApiRequest, tool: Option<String>) -> Result<Wanted, Refusal> {
+pub(super) fn read(asked: &ApiRequest, tool: Option<String>) -> Result<CallWish, Refusal> {
     let fields = match asked.body.is_empty() {
         // S4's `{args}` of a tool without arguments.
         true => Map::new(),
@@ -128,7 +128,7 @@ pub(super) fn read(asked: &ApiRequest, tool: Option<String>) -> Result<Wanted, R
         }
     }
     match has_tool {
-        true => Ok(Wanted {
+        true => Ok(CallWish {
             request,
             approvals,
             cancel_on_disconnect,

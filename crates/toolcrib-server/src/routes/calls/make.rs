@@ -16,9 +16,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib::wire::{ResultShape, TaggedOutcome, render};
 use toolcrib::{CallId, Caller, ErrorCode, EventKind, EventReader, Outcome, ToolError};
 
-use super::body::{self, Approvals, Wanted};
+use super::body::{self, Approvals, CallWish};
+use super::detached_call::GoesOn;
 use super::gate::CallSlot;
-use super::goes_on::GoesOn;
 use super::lending::approver;
 use super::state::look;
 use super::waits;
@@ -46,7 +46,7 @@ const BUG: &str = "a bug in the server; it is in its log";
 
 /// How a call is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum CallMode {
     /// With its outcome.
     Whole,
     /// With its id.
@@ -55,14 +55,14 @@ enum Way {
     Stream,
 }
 
-impl Way {
+impl CallMode {
     fn of(headers: &HeaderMap) -> Self {
         if accepts_events(headers) {
-            Way::Stream
+            CallMode::Stream
         } else if prefers_async(headers) {
-            Way::Background
+            CallMode::Background
         } else {
-            Way::Whole
+            CallMode::Whole
         }
     }
 }
@@ -110,18 +110,22 @@ pub(crate) fn shape(query: &Query) -> Result<ResultShape, Refusal> {
 pub(crate) async fn make(api: Api, asked: ApiRequest, tool: Option<String>) -> Answer {
     let shape = shape(&asked.query)?;
     let (asked, wanted) = read_aside(asked, move |asked| body::read(asked, tool)).await?;
-    match Way::of(&asked.headers) {
-        Way::Whole => {
+    match CallMode::of(&asked.headers) {
+        CallMode::Whole => {
             let preferred = waits::preferred(&asked.headers);
             whole(&api, &asked.principal, wanted, shape, preferred).await
         }
-        Way::Background => in_background(&api, &asked.principal, wanted, shape).await,
-        Way::Stream => streamed(&api, &asked.principal, wanted, shape).await,
+        CallMode::Background => in_background(&api, &asked.principal, wanted, shape).await,
+        CallMode::Stream => streamed(&api, &asked.principal, wanted, shape).await,
     }
 }
 
 /// Waits for a place, for a while; what it takes of the call's own time is gone.
-async fn enter(api: &Api, who: &Principal, wanted: &mut Wanted) -> Result<Arc<CallSlot>, Refusal> {
+async fn enter(
+    api: &Api,
+    who: &Principal,
+    wanted: &mut CallWish,
+) -> Result<Arc<CallSlot>, Refusal> {
     let gate = &api.0.gate;
     let stopping = || Refusal::new(ErrorCode::Unavailable, "the server stops; call again later");
     if api.stopping().is_cancelled() {
@@ -165,7 +169,7 @@ pub(crate) fn too_many(message: &str) -> Refusal {
 async fn whole(
     api: &Api,
     who: &Principal,
-    wanted: Wanted,
+    wanted: CallWish,
     shape: ResultShape,
     preferred: Option<Duration>,
 ) -> Answer {
@@ -199,12 +203,12 @@ async fn whole(
 pub(crate) async fn make_one(
     api: &Api,
     who: &Principal,
-    wanted: Wanted,
+    wanted: CallWish,
 ) -> Result<Outcome, ToolError> {
     one(api, who, wanted).await.map_err(Refusal::into_error)
 }
 
-async fn one(api: &Api, who: &Principal, wanted: Wanted) -> Result<Outcome, Refusal> {
+async fn one(api: &Api, who: &Principal, wanted: CallWish) -> Result<Outcome, Refusal> {
     let (call, _) = begin(api, who, wanted).await?;
     Ok(call.await)
 }
@@ -216,7 +220,7 @@ type Polled = GoesOn<Option<CancellationToken>>;
 async fn begin(
     api: &Api,
     who: &Principal,
-    mut wanted: Wanted,
+    mut wanted: CallWish,
 ) -> Result<(Polled, oneshot::Receiver<CallId>), Refusal> {
     let place = enter(api, who, &mut wanted).await?;
     let approver = approver(api, wanted.approvals, &place);
@@ -267,7 +271,7 @@ pub(super) fn response(outcome: &Outcome, shape: ResultShape) -> Response<Body> 
 }
 
 /// Runs a call on its own task, which has the place for as long as it runs.
-fn spawn(api: &Api, wanted: Wanted, place: &Arc<CallSlot>) -> Spawned {
+fn spawn(api: &Api, wanted: CallWish, place: &Arc<CallSlot>) -> Spawned {
     let approver = approver(api, wanted.approvals, place);
     let registry = api.crib().registry().clone();
     // Known from the start: a client that sees it can ask for it.
@@ -303,7 +307,7 @@ struct Spawned {
 async fn in_background(
     api: &Api,
     who: &Principal,
-    mut wanted: Wanted,
+    mut wanted: CallWish,
     shape: ResultShape,
 ) -> Answer {
     if wanted.cancel_on_disconnect {
@@ -313,7 +317,7 @@ async fn in_background(
         ));
     }
     let place = enter(api, who, &mut wanted).await?;
-    let wanted = Wanted {
+    let wanted = CallWish {
         request: wanted.request.keep_outcome(),
         ..wanted
     };
@@ -383,7 +387,7 @@ async fn is_kept(api: &Api, id: &CallId) {
     }
 }
 
-async fn streamed(api: &Api, who: &Principal, mut wanted: Wanted, shape: ResultShape) -> Answer {
+async fn streamed(api: &Api, who: &Principal, mut wanted: CallWish, shape: ResultShape) -> Answer {
     let stream_place = super::super::events::enter(api, who).await?;
     let place = enter(api, who, &mut wanted).await?;
     let cancel = wanted.cancel_on_disconnect.then(CancellationToken::new);

@@ -5,9 +5,9 @@
 //! can hold.
 
 mod body;
+mod detached_call;
 pub(crate) mod doc;
 mod gate;
-mod goes_on;
 mod lending;
 mod list;
 mod make;
@@ -20,9 +20,9 @@ use http::Method;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::json;
 
-pub(crate) use body::{Approvals, InvokeBody, Wanted};
+pub(crate) use body::{Approvals, CallWish, InvokeBody};
+pub(crate) use detached_call::{GoesOn, Leave};
 pub(crate) use gate::{CallSlot, Gate};
-pub(crate) use goes_on::{GoesOn, Leave};
 pub(crate) use lending::lending;
 pub(crate) use make::{make, make_one, shape, too_many};
 pub(crate) use waits::Waits;

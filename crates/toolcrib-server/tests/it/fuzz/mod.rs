@@ -5,10 +5,10 @@
 //! seed, `TOOLCRIB_FUZZ_REQUESTS` another number.
 
 mod documented;
-mod known;
-mod made;
+mod known_ids;
 mod mutate;
 mod random;
+mod requests;
 mod sent;
 
 use std::collections::BTreeMap;
@@ -25,7 +25,7 @@ use toolcrib::crib::Approvals;
 use toolcrib_server::api::{Body, Peer};
 
 use self::documented::{Documented, Found};
-use self::known::Known;
+use self::known_ids::Known;
 use self::random::Random;
 use self::sent::Sent;
 use crate::harness::{OPERATOR, Scene};
@@ -149,7 +149,7 @@ impl Fuzz {
     /// Sees to it that there is something to ask about, and not too much: bundles that are switched on, questions that wait.
     async fn tend(&self, request: u64) {
         let operator = self.scene.as_operator();
-        for number in 0..known::BUNDLES {
+        for number in 0..known_ids::BUNDLES {
             let id = Known::bundle_id(number);
             let slug = format!("kit-{number}");
             let _ = operator
@@ -218,7 +218,7 @@ impl Fuzz {
             while runs_programs(operation) || !random.once_in(one_in(operation)) {
                 operation = random.pick(&self.documented.operations);
             }
-            let mut sent = made::request(operation, &self.documented, &known, &mut random);
+            let mut sent = requests::request(operation, &self.documented, &known, &mut random);
             // A third is left as it is: what is refused at the door tests nothing behind it.
             for _ in 0..[0, 0, 1, 1, 1, 2][random.below(6)] {
                 mutate::mutate(&mut sent, &known, &mut random);

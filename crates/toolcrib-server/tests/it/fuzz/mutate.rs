@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::known::Known;
-use super::made::encoded;
+use super::known_ids::Known;
 use super::random::Random;
+use super::requests::encoded;
 use super::sent::Sent;
 
 /// Spoils a request in one way.

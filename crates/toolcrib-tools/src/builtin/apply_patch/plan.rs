@@ -12,7 +12,7 @@ use crate::model::effects::Approval;
 use crate::model::error::ToolError;
 use crate::model::outcome::ToolOutput;
 use crate::model::text;
-use crate::workspace::{Change, MissingDirs, Old, Replaces, Workspace, WorkspacePath};
+use crate::workspace::{FileChange, MissingDirs, Old, Replaces, Workspace, WorkspacePath};
 
 /// How much of the differences a person is shown.
 const MAX_DIFF: usize = 128 * 1024;
@@ -28,7 +28,7 @@ pub(super) struct Plan {
 }
 
 struct Planned {
-    change: Change,
+    change: FileChange,
     kind: Kind,
     path: WorkspacePath,
     from: Option<WorkspacePath>,
@@ -214,7 +214,7 @@ fn created(
     let (text, _) = applied("", file, &path)?;
     let diff = unified(&path.to_string(), "", &text);
     Ok(Planned {
-        change: Change::Write {
+        change: FileChange::Write {
             path: path.clone(),
             bytes: text.into_bytes(),
             replaces: Replaces::Nothing,
@@ -247,7 +247,7 @@ fn deleted(
     Ok(Planned {
         diff: unified(&path.to_string(), text, ""),
         basis: identity(&old),
-        change: Change::Remove {
+        change: FileChange::Remove {
             path: path.clone(),
             was: old.identity,
         },
@@ -284,7 +284,7 @@ fn changed(
     Ok(Planned {
         diff,
         basis: identity(&old),
-        change: Change::Write {
+        change: FileChange::Write {
             path: path.clone(),
             bytes: new.into_bytes(),
             replaces: Replaces::Just(old.identity),
@@ -317,7 +317,7 @@ fn renamed(
     Ok(Planned {
         diff,
         basis: identity(&old),
-        change: Change::Move {
+        change: FileChange::Move {
             from: from.clone(),
             to: to.clone(),
             was: old.identity,

@@ -1,6 +1,6 @@
 //! Replacing texts in a text: pure, all or none.
 
-use super::{Edit, near};
+use super::{Edit, near_lines};
 
 /// How many line numbers are listed of a text that is there several times.
 const MAX_LISTED: usize = 5;
@@ -32,7 +32,7 @@ pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<(String, usize), Fault
             };
             return Err(fault(format!(
                 "is not in the file{after}: {}",
-                near::explain(&now, &edit.old)
+                near_lines::explain(&now, &edit.old)
             )));
         };
         if edit.all {

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::super::invalid;
-use super::changes::{self, Changes};
+use super::changes::{self, Changes, FileChange};
 use super::failure;
 use super::invoke::{Git, Hooks};
 use super::repository::{self, Repository};
@@ -50,38 +51,11 @@ impl GitAdd {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "path": repository::parameter(),
-            "paths": repository::paths_parameter("Files and directories to stage, relative to the workspace; deleted ones are staged as deleted"),
-            "all": {
-                "type": "boolean",
-                "default": false,
-                "description": "Stage everything that has changed in the repository, in the place of `paths`"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["staged", "fileCount", "additions", "deletions", "truncated"],
-        "properties": {
-            "staged": changes::schema("The named files that are staged now"),
-            "fileCount": {"type": "integer", "description": "How many files that are, listed or not"},
-            "additions": {"type": "integer", "description": "Lines that came, in all of them"},
-            "deletions": {"type": "integer", "description": "Lines that went, in all of them"},
-            "warnings": {"type": "string", "description": "What git had to say about it"},
-            "truncated": {"type": "boolean", "description": "True if more is staged than is listed"}
-        }
-    });
-    let mut spec = super::super::core_spec(
+    let mut spec = super::super::typed_spec::<Args, Added>(
         "git_add",
         "Git add",
         "Stage files for the next commit: those that are named, or all that have changed. What `.gitignore` names is left out.",
         Effects::READ.and(Effects::WRITE),
-        input,
-        output,
     );
     spec.keywords =
         crate::builtin::keywords(&["stage", "staging", "index", "stage files", "track"]);
@@ -102,12 +76,38 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    #[schemars(description = repository::PATH)]
     path: Option<String>,
+    /// Files and directories to stage, relative to the workspace; deleted ones are staged as deleted
+    #[schemars(length(min = 1, max = repository::MAX_PATHS), inner(length(min = 1)))]
     paths: Option<Vec<String>>,
+    /// Stage everything that has changed in the repository, in the place of `paths`
     #[serde(default)]
     all: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Added {
+    /// The named files that are staged now
+    staged: Vec<FileChange>,
+    /// How many files that are, listed or not
+    #[schemars(with = "i64")]
+    file_count: usize,
+    /// Lines that came, in all of them
+    #[schemars(with = "i64")]
+    additions: u64,
+    /// Lines that went, in all of them
+    #[schemars(with = "i64")]
+    deletions: u64,
+    /// What git had to say about it
+    #[serde(skip_serializing_if = "String::is_empty")]
+    warnings: String,
+    /// True if more is staged than is listed
+    truncated: bool,
 }
 
 impl Args {
@@ -170,18 +170,16 @@ impl Tool for GitAdd {
             if truncated {
                 cx.note_truncated();
             }
-            let mut value = JsonObject::new();
-            value.insert("staged".to_owned(), changes.to_value(&repository).into());
-            value.insert("fileCount".to_owned(), changes.total.into());
-            value.insert("additions".to_owned(), changes.additions.into());
-            value.insert("deletions".to_owned(), changes.deletions.into());
             let warnings = failure::without_root(added.stderr.trim(), repository.root());
-            if !warnings.is_empty() {
-                let warnings = text::shorten(&warnings, 4000);
-                value.insert("warnings".to_owned(), warnings.into());
-            }
-            value.insert("truncated".to_owned(), truncated.into());
-            Ok(ToolOutput::value(value).with_text(in_words(&changes, &repository)))
+            let added = Added {
+                staged: changes.listed(&repository),
+                file_count: changes.total,
+                additions: changes.additions,
+                deletions: changes.deletions,
+                warnings: text::shorten(&warnings, 4000),
+                truncated,
+            };
+            super::super::typed_output(&added, in_words(&changes, &repository))
         })
     }
 }

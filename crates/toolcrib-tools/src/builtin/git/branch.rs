@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::super::invalid;
-use super::branches;
+use super::branches::{self, ListedBranch};
 use super::commit::is_unknown;
 use super::failure;
 use super::invoke::{Git, Hooks};
@@ -53,74 +54,12 @@ impl GitBranch {
 }
 
 fn spec() -> ToolSpec {
-    let name = |what: &str| {
-        json!({
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 200,
-            "description": what
-        })
-    };
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["action"],
-        "properties": {
-            "action": {
-                "type": "string",
-                "enum": ["list", "create", "switch", "delete"],
-                "description": "What to do; create makes a branch without switching to it"
-            },
-            "path": repository::parameter(),
-            "name": name("The branch to create, switch to or delete"),
-            "startPoint": name("For create: the commit it begins at, such as main, origin/topic or v1.2; the current one if left out"),
-            "remotes": {
-                "type": "boolean",
-                "default": false,
-                "description": "For list: also what is known here of the branches of remotes"
-            },
-            "force": {
-                "type": "boolean",
-                "default": false,
-                "description": "For delete: also if it has commits that no other branch has"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "properties": {
-            "branches": {
-                "type": "array",
-                "description": "For list: the branches",
-                "items": {
-                    "type": "object",
-                    "required": ["name", "hash", "current", "date", "subject"],
-                    "properties": {
-                        "name": {"type": "string"},
-                        "hash": {"type": "string", "description": "Its last commit"},
-                        "current": {"type": "boolean", "description": "True for the one that is checked out"},
-                        "remote": {"type": "boolean", "description": "True for a branch of a remote"},
-                        "upstream": {"type": "string", "description": "The branch it follows"},
-                        "track": {"type": "string", "description": "Compared with that: ahead 1, behind 2, or gone"},
-                        "date": {"type": "string", "description": "When its last commit was made, ISO 8601"},
-                        "subject": {"type": "string", "description": "The first line of its last commit"}
-                    }
-                }
-            },
-            "truncated": {"type": "boolean", "description": "For list: true if there are more"},
-            "branch": {"type": "string", "description": "The branch that was created, switched to or deleted"},
-            "hash": {"type": "string", "description": "Its last commit"},
-            "said": {"type": "string", "description": "What git, and hooks, had to say"}
-        }
-    });
-    let mut spec = super::super::core_spec(
+    let mut spec = super::super::typed_spec::<Args, BranchAnswer>(
         "git_branch",
         "Git branch",
         "List, create, switch or delete branches of a git repository. Switching keeps changes that are not committed, or is refused; it \
          runs the repository's hooks and filters, in the sandbox.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "checkout",
@@ -151,7 +90,7 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Action {
     List,
@@ -160,17 +99,55 @@ enum Action {
     Delete,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Args {
+    /// What to do; create makes a branch without switching to it
     action: Action,
+    #[schemars(description = repository::PATH)]
     path: Option<String>,
+    /// The branch to create, switch to or delete
+    #[schemars(length(min = 1, max = 200))]
     name: Option<String>,
+    /// For create: the commit it begins at, such as main, origin/topic or v1.2; the current one if left out
+    #[schemars(length(min = 1, max = 200))]
     start_point: Option<String>,
+    /// For list: also what is known here of the branches of remotes
     #[serde(default)]
     remotes: bool,
+    /// For delete: also if it has commits that no other branch has
     #[serde(default)]
     force: bool,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct BranchAnswer {
+    /// For list: the branches
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branches: Option<Vec<ListedBranch>>,
+    /// For list: true if there are more
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+    /// The branch that was created, switched to or deleted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch: Option<String>,
+    /// Its last commit
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hash: Option<String>,
+    /// What git, and hooks, had to say
+    #[serde(skip_serializing_if = "Option::is_none")]
+    said: Option<String>,
+}
+
+impl BranchAnswer {
+    fn about(name: &str, hash: String, said: String) -> Self {
+        BranchAnswer {
+            branch: Some(name.to_owned()),
+            hash: Some(hash),
+            said: Some(said),
+            ..BranchAnswer::default()
+        }
+    }
 }
 
 impl Args {
@@ -272,9 +249,12 @@ impl GitBranch {
             cx.note_truncated();
         }
         let text = branches::in_words(&branches);
-        let branches: Vec<Value> = branches.into_iter().map(branches::value_of).collect();
-        let value = json!({"branches": branches, "truncated": truncated});
-        Ok(ToolOutput::value(value).with_text(text))
+        let answer = BranchAnswer {
+            branches: Some(branches.into_iter().map(ListedBranch::from).collect()),
+            truncated: Some(truncated),
+            ..BranchAnswer::default()
+        };
+        super::super::typed_output(&answer, text)
     }
 
     async fn create(
@@ -371,9 +351,9 @@ impl GitBranch {
             .run_shown(cx, self.git.wall(), command, 4096)
             .await?;
         let output = output.checked("branch", repository)?;
-        let value = json!({"branch": name, "hash": hash, "said": said(&output.stderr, repository)});
         let text = format!("deleted the branch {name}, which was at {hash}\n");
-        Ok(ToolOutput::value(value).with_text(text))
+        let answer = BranchAnswer::about(name, hash, said(&output.stderr, repository));
+        super::super::typed_output(&answer, text)
     }
 
     /// Runs a command that makes or switches to a branch, and says where that is.
@@ -398,13 +378,14 @@ impl GitBranch {
         }
         let output = output.checked(verb, repository)?;
         let hash = self.hash(cx, repository, name).await?;
-        let value = json!({"branch": name, "hash": hash, "said": said(&output.stderr, repository)});
         let done = if verb == "switch" {
             "switched to"
         } else {
             "created"
         };
-        Ok(ToolOutput::value(value).with_text(format!("{done} the branch {name}, at {hash}\n")))
+        let text = format!("{done} the branch {name}, at {hash}\n");
+        let answer = BranchAnswer::about(name, hash, said(&output.stderr, repository));
+        super::super::typed_output(&answer, text)
     }
 
     /// The last commit of a branch.

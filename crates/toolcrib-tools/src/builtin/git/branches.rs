@@ -4,7 +4,8 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 /// Full name, short name, commit, whether it is checked out, upstream, how they stand, date, subject.
 pub(super) const FORMAT: &str = "--format=%(refname)%00%(refname:short)%00%(objectname)%00%(HEAD)%00%(upstream:short)%00\
@@ -31,27 +32,43 @@ pub(super) fn read(output: &[u8]) -> Vec<[String; FIELDS]> {
     }
 }
 
-pub(super) fn value_of(fields: [String; FIELDS]) -> Value {
-    let [full, name, hash, head, upstream, track, date, subject] = fields;
-    let mut value = json!({
-        "name": name,
-        "hash": hash,
-        "current": head == "*",
-        "date": date,
-        "subject": subject,
-    });
-    if let Some(fields) = value.as_object_mut() {
-        if full.starts_with("refs/remotes/") {
-            fields.insert("remote".to_owned(), true.into());
-        }
-        if !upstream.is_empty() {
-            fields.insert("upstream".to_owned(), upstream.into());
-        }
-        if !track.is_empty() {
-            fields.insert("track".to_owned(), track.into());
+// A branch, as results have it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct ListedBranch {
+    name: String,
+    /// Its last commit
+    hash: String,
+    /// True for the one that is checked out
+    current: bool,
+    /// When its last commit was made, ISO 8601
+    date: String,
+    /// The first line of its last commit
+    subject: String,
+    /// True for a branch of a remote
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    remote: bool,
+    /// The branch it follows
+    #[serde(skip_serializing_if = "String::is_empty")]
+    upstream: String,
+    /// Compared with that: ahead 1, behind 2, or gone
+    #[serde(skip_serializing_if = "String::is_empty")]
+    track: String,
+}
+
+impl From<[String; FIELDS]> for ListedBranch {
+    fn from(fields: [String; FIELDS]) -> Self {
+        let [full, name, hash, head, upstream, track, date, subject] = fields;
+        ListedBranch {
+            name,
+            hash,
+            current: head == "*",
+            date,
+            subject,
+            remote: full.starts_with("refs/remotes/"),
+            upstream,
+            track,
         }
     }
-    value
 }
 
 /// A line for each branch.
@@ -84,12 +101,9 @@ mod tests {
         let output = b"refs/heads/a\0a\0aa\0*\0\0\0date\0one\0\nrefs/remotes/o/b\0o/b\0bb\0 \0up\0ahead 1\0date\0two\0\n";
         let branches = read(output);
         assert_eq!(branches.len(), 2);
-        let value = value_of(branches[1].clone());
-        assert_eq!(value["name"], "o/b");
-        assert_eq!(
-            (&value["remote"], &value["track"]),
-            (&json!(true), &json!("ahead 1"))
-        );
+        let listed = ListedBranch::from(branches[1].clone());
+        assert_eq!((listed.name.as_str(), listed.remote), ("o/b", true));
+        assert_eq!(listed.track, "ahead 1");
         for end in 0..output.len() {
             assert!(read(&output[..end]).len() <= 2);
         }

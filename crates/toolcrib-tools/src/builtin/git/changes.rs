@@ -3,11 +3,11 @@
 //! With `-z` the three parts come one after the other: entries that begin with a colon, entries of two numbers, an empty one, and
 //! the patch. An entry that is cut off at the end is left out.
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::porcelain::in_words;
 use super::repository::Repository;
-use crate::model::JsonObject;
 
 /// The options that make git print what is read here, whatever anybody's settings say.
 pub(super) const OPTIONS: &[&str] = &[
@@ -34,6 +34,30 @@ pub(super) struct Change {
     pub(super) status: &'static str,
     /// Lines; `None` for a binary file.
     pub(super) lines: Option<(u64, u64)>,
+}
+
+// A file that changed, as results have it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FileChange {
+    /// Relative to the workspace
+    path: String,
+    /// What it was called before
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_path: Option<String>,
+    /// added, modified, deleted, renamed, copied, typeChanged or unmerged
+    status: &'static str,
+    /// Lines that came
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    additions: Option<u64>,
+    /// Lines that went
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    deletions: Option<u64>,
+    /// True for a file without lines
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    binary: bool,
 }
 
 /// What changed.
@@ -85,27 +109,17 @@ impl Changes {
     }
 
     /// The files, as results have them.
-    pub(super) fn to_value(&self, repository: &Repository) -> Vec<Value> {
-        let file = |change: &Change| {
-            let mut file = JsonObject::new();
-            file.insert(
-                "path".to_owned(),
-                repository.in_workspace(&change.path).into(),
-            );
-            if let Some(old) = &change.old_path {
-                file.insert("oldPath".to_owned(), repository.in_workspace(old).into());
-            }
-            file.insert("status".to_owned(), change.status.into());
-            match change.lines {
-                Some((additions, deletions)) => {
-                    file.insert("additions".to_owned(), additions.into());
-                    file.insert("deletions".to_owned(), deletions.into());
-                }
-                None => {
-                    file.insert("binary".to_owned(), true.into());
-                }
-            }
-            Value::Object(file)
+    pub(super) fn listed(&self, repository: &Repository) -> Vec<FileChange> {
+        let file = |change: &Change| FileChange {
+            path: repository.in_workspace(&change.path),
+            old_path: change
+                .old_path
+                .as_ref()
+                .map(|old| repository.in_workspace(old)),
+            status: change.status,
+            additions: change.lines.map(|(additions, _)| additions),
+            deletions: change.lines.map(|(_, deletions)| deletions),
+            binary: change.lines.is_none(),
         };
         self.files.iter().map(file).collect()
     }
@@ -118,26 +132,6 @@ impl Changes {
         };
         format!("{files} (+{} −{})", self.additions, self.deletions)
     }
-}
-
-/// The schema of [`Changes::to_value`].
-pub(super) fn schema(description: &str) -> Value {
-    json!({
-        "type": "array",
-        "description": description,
-        "items": {
-            "type": "object",
-            "required": ["path", "status"],
-            "properties": {
-                "path": {"type": "string", "description": "Relative to the workspace"},
-                "oldPath": {"type": "string", "description": "What it was called before"},
-                "status": {"type": "string", "description": "added, modified, deleted, renamed, copied, typeChanged or unmerged"},
-                "additions": {"type": "integer", "description": "Lines that came"},
-                "deletions": {"type": "integer", "description": "Lines that went"},
-                "binary": {"type": "boolean", "description": "True for a file without lines"}
-            }
-        }
-    })
 }
 
 /// What comes before the next NUL.

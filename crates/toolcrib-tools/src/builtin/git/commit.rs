@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::changes::{self, Changes};
+use super::changes::{self, Changes, FileChange};
 use super::failure;
 use super::invoke::{Git, Hooks};
 use super::repository::{self, Repository};
@@ -54,45 +55,12 @@ impl GitCommit {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "required": ["message"],
-        "properties": {
-            "path": repository::parameter(),
-            "message": {
-                "type": "string",
-                "minLength": 1,
-                "maxLength": MAX_MESSAGE,
-                "description": "The message: a short first line, then an empty one and the rest if there is more to say"
-            },
-            "paths": repository::paths_parameter("Commit these files as they are now, relative to the workspace, and nothing else that is staged; what is staged if left out")
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["hash", "shortHash", "branch", "files", "fileCount", "additions", "deletions"],
-        "properties": {
-            "hash": {"type": "string", "description": "The new commit"},
-            "shortHash": {"type": "string"},
-            "branch": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "The branch it is on; null when the head is detached"},
-            "files": changes::schema("What it records"),
-            "fileCount": {"type": "integer", "description": "How many files it records, listed or not"},
-            "additions": {"type": "integer", "description": "Lines that came, in all of them"},
-            "deletions": {"type": "integer", "description": "Lines that went, in all of them"},
-            "changedByHook": {"type": "boolean", "description": "True if a hook of the repository changed what was to be recorded"},
-            "message": {"type": "string", "description": "The message, if a hook of the repository made another one of it"},
-            "said": {"type": "string", "description": "What hooks, and git, had to say"}
-        }
-    });
-    let mut spec = super::super::core_spec(
+    let mut spec = super::super::typed_spec::<Args, Committed>(
         "git_commit",
         "Git commit",
         "Record what is staged as a commit, after approval, under the name that git's settings have. Hooks of the repository run, in the \
          sandbox: they can write the workspace and reach no network. Commits are not signed.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "save",
@@ -125,11 +93,48 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    #[schemars(description = repository::PATH)]
     path: Option<String>,
+    /// The message: a short first line, then an empty one and the rest if there is more to say
+    #[schemars(length(min = 1, max = MAX_MESSAGE))]
     message: String,
+    /// Commit these files as they are now, relative to the workspace, and nothing else that is staged; what is staged if left out
+    #[schemars(length(min = 1, max = repository::MAX_PATHS), inner(length(min = 1)))]
     paths: Option<Vec<String>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Committed<'a> {
+    /// The new commit
+    hash: &'a str,
+    short_hash: &'a str,
+    /// The branch it is on; null when the head is detached
+    #[schemars(schema_with = "super::text_or_null")]
+    branch: Option<&'a str>,
+    /// What it records
+    files: Vec<FileChange>,
+    /// How many files it records, listed or not
+    #[schemars(with = "i64")]
+    file_count: usize,
+    /// Lines that came, in all of them
+    #[schemars(with = "i64")]
+    additions: u64,
+    /// Lines that went, in all of them
+    #[schemars(with = "i64")]
+    deletions: u64,
+    /// True if a hook of the repository changed what was to be recorded
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    changed_by_hook: bool,
+    /// The message, if a hook of the repository made another one of it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    /// What hooks, and git, had to say
+    #[serde(skip_serializing_if = "String::is_empty")]
+    said: String,
 }
 
 impl Tool for GitCommit {
@@ -284,7 +289,7 @@ impl GitCommit {
         let mut field = || fields.next().unwrap_or_default();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (hash, refs, recorded_message) = (text(field()), text(field()), text(field()));
-        let short = hash[..hash.len().min(10)].to_owned();
+        let short = &hash[..hash.len().min(10)];
         let listing = field();
         let listing = listing.strip_prefix(b"\n").unwrap_or(listing);
         let checked_out = refs
@@ -295,14 +300,19 @@ impl GitCommit {
             None => checked_out,
         };
         let recorded = Changes::read(listing, MAX_FILES);
-        let mut value = JsonObject::new();
-        value.insert("hash".to_owned(), hash.into());
-        value.insert("shortHash".to_owned(), short.clone().into());
-        value.insert("branch".to_owned(), branch.map(str::to_owned).into());
-        value.insert("files".to_owned(), recorded.to_value(repository).into());
-        value.insert("fileCount".to_owned(), recorded.total.into());
-        value.insert("additions".to_owned(), recorded.additions.into());
-        value.insert("deletions".to_owned(), recorded.deletions.into());
+        let recorded_message = recorded_message.trim_end();
+        let committed = Committed {
+            hash: &hash,
+            short_hash: short,
+            branch,
+            files: recorded.listed(repository),
+            file_count: recorded.total,
+            additions: recorded.additions,
+            deletions: recorded.deletions,
+            changed_by_hook: is_other(staged.as_ref(), &recorded, listing),
+            message: (recorded_message != cleaned(message)).then_some(recorded_message),
+            said: text::shorten(&said, 4000),
+        };
         if recorded.total > recorded.files.len() {
             cx.note_truncated();
         }
@@ -311,25 +321,20 @@ impl GitCommit {
             branch.unwrap_or("no branch"),
             recorded.in_words()
         );
-        if is_other(staged.as_ref(), &recorded, listing) {
-            value.insert("changedByHook".to_owned(), true.into());
+        if committed.changed_by_hook {
             words.push_str("a hook of the repository changed what was to be recorded\n");
         }
-        let recorded_message = recorded_message.trim_end();
-        if recorded_message != cleaned(message) {
-            value.insert("message".to_owned(), recorded_message.into());
-            let shown = text::shorten(&text::visible(recorded_message), 1000);
+        if let Some(message) = committed.message {
+            let shown = text::shorten(&text::visible(message), 1000);
             let _ = writeln!(
                 words,
                 "a hook of the repository made another message: {shown}"
             );
         }
-        if !said.is_empty() {
-            let said = text::shorten(&said, 4000);
-            let _ = writeln!(words, "{said}");
-            value.insert("said".to_owned(), said.into());
+        if !committed.said.is_empty() {
+            let _ = writeln!(words, "{}", committed.said);
         }
-        Ok(ToolOutput::value(value).with_text(words))
+        super::super::typed_output(&committed, words)
     }
 }
 

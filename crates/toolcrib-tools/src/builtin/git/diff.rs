@@ -5,11 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::super::invalid;
-use super::changes::{self, Changes};
+use super::changes::{self, Changes, FileChange};
 use super::invoke::Git;
 use super::names;
 use super::repository::{self, Repository};
@@ -50,60 +51,11 @@ impl GitDiff {
 }
 
 fn spec() -> ToolSpec {
-    let revision = |what: &str| {
-        json!({
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 200,
-            "description": what
-        })
-    };
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "path": repository::parameter(),
-            "paths": repository::paths_parameter("Only these files and directories, relative to the workspace"),
-            "staged": {
-                "type": "boolean",
-                "default": false,
-                "description": "The staged changes, compared with the last commit (or with `from`)"
-            },
-            "from": revision("A commit to compare with, such as HEAD~2, main or a1b2c3d; without `to`, the files as they are now are compared with it"),
-            "to": revision("The commit that `from` is compared with"),
-            "context": {
-                "type": "integer",
-                "minimum": 0,
-                "maximum": 100,
-                "default": 3,
-                "description": "Unchanged lines around each change"
-            },
-            "stat": {
-                "type": "boolean",
-                "default": false,
-                "description": "Only list the files with their numbers of lines, without the patch"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["files", "fileCount", "additions", "deletions", "truncated"],
-        "properties": {
-            "files": changes::schema("The files that differ"),
-            "fileCount": {"type": "integer", "description": "How many files differ, listed or not"},
-            "additions": {"type": "integer", "description": "Lines that came, in all of them"},
-            "deletions": {"type": "integer", "description": "Lines that went, in all of them"},
-            "patch": {"type": "string", "description": "The differences as a unified diff; its paths are relative to the repository"},
-            "truncated": {"type": "boolean", "description": "True if files or a part of the patch are left out"}
-        }
-    });
-    let mut spec = super::super::core_spec(
+    let mut spec = super::super::typed_spec::<Args, Diff>(
         "git_diff",
         "Git diff",
         "Show what differs in a git repository: the files from what is staged, what is staged from the last commit, or two commits.",
         Effects::READ,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "changes",
@@ -135,17 +87,55 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    #[schemars(description = repository::PATH)]
     path: Option<String>,
+    /// Only these files and directories, relative to the workspace
+    #[schemars(length(min = 1, max = repository::MAX_PATHS), inner(length(min = 1)))]
     paths: Option<Vec<String>>,
+    /// The staged changes, compared with the last commit (or with `from`)
     #[serde(default)]
     staged: bool,
+    /// A commit to compare with, such as HEAD~2, main or a1b2c3d; without `to`, the files as they are now are compared with it
+    #[schemars(length(min = 1, max = 200))]
     from: Option<String>,
+    /// The commit that `from` is compared with
+    #[schemars(length(min = 1, max = 200))]
     to: Option<String>,
-    context: Option<u32>,
+    /// Unchanged lines around each change
+    #[serde(default = "three")]
+    #[schemars(range(max = 100))]
+    context: u32,
+    /// Only list the files with their numbers of lines, without the patch
     #[serde(default)]
     stat: bool,
+}
+
+fn three() -> u32 {
+    3
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Diff<'a> {
+    /// The files that differ
+    files: Vec<FileChange>,
+    /// How many files differ, listed or not
+    #[schemars(with = "i64")]
+    file_count: usize,
+    /// Lines that came, in all of them
+    #[schemars(with = "i64")]
+    additions: u64,
+    /// Lines that went, in all of them
+    #[schemars(with = "i64")]
+    deletions: u64,
+    /// The differences as a unified diff; its paths are relative to the repository
+    #[serde(skip_serializing_if = "Option::is_none")]
+    patch: Option<&'a str>,
+    /// True if files or a part of the patch are left out
+    truncated: bool,
 }
 
 impl Args {
@@ -158,7 +148,7 @@ impl Args {
         words.extend(changes::OPTIONS.iter().map(|word| (*word).to_owned()));
         if !self.stat {
             words.push("--patch".to_owned());
-            words.push(format!("--unified={}", self.context.unwrap_or(3)));
+            words.push(format!("--unified={}", self.context));
         }
         if self.staged {
             words.push("--cached".to_owned());
@@ -218,16 +208,15 @@ impl Tool for GitDiff {
                 cx.note_truncated();
             }
             let text = in_words(&changes, &patch, &repository, truncated);
-            let mut value = JsonObject::new();
-            value.insert("files".to_owned(), changes.to_value(&repository).into());
-            value.insert("fileCount".to_owned(), changes.total.into());
-            value.insert("additions".to_owned(), changes.additions.into());
-            value.insert("deletions".to_owned(), changes.deletions.into());
-            if !args.stat {
-                value.insert("patch".to_owned(), patch.into());
-            }
-            value.insert("truncated".to_owned(), truncated.into());
-            Ok(ToolOutput::value(value).with_text(text))
+            let diff = Diff {
+                files: changes.listed(&repository),
+                file_count: changes.total,
+                additions: changes.additions,
+                deletions: changes.deletions,
+                patch: (!args.stat).then_some(&patch),
+                truncated,
+            };
+            super::super::typed_output(&diff, text)
         })
     }
 }

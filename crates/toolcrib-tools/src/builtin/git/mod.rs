@@ -38,6 +38,8 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
+use schemars::{SchemaGenerator, json_schema};
+
 use super::Family;
 use crate::process::Runner;
 use crate::secret::SecretStore;
@@ -80,6 +82,11 @@ pub(super) fn tools(
         Arc::new(push::GitPush::new(&git)),
     ];
     tools.map(|tool| (tool, missing.clone())).into()
+}
+
+/// The schema of a text of a result that may be null.
+fn text_or_null(_: &mut SchemaGenerator) -> schemars::Schema {
+    json_schema!({"anyOf": [{"type": "string"}, {"type": "null"}]})
 }
 
 /// The directories that programs are looked for in.

@@ -3,6 +3,9 @@
 //! Every entry is a line that ends in NUL, so that no name of a file can be taken for something else; a renamed one has its old
 //! name after another NUL. An entry that is cut off at the end is left out.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 /// What git says of a tree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Status {
@@ -18,11 +21,19 @@ pub(super) struct Status {
 }
 
 /// How many entries there are of a kind; one may be of two.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub(super) struct Counts {
+    /// Staged
+    #[schemars(with = "i64")]
     pub(super) staged: usize,
+    /// Changed and not staged
+    #[schemars(with = "i64")]
     pub(super) unstaged: usize,
+    /// Not known to git
+    #[schemars(with = "i64")]
     pub(super) untracked: usize,
+    /// In conflict
+    #[schemars(with = "i64")]
     pub(super) conflicts: usize,
 }
 

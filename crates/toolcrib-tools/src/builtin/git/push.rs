@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::commit::is_unknown;
 use super::credentials;
@@ -18,7 +19,7 @@ use super::invoke::{Git, Hooks, Output};
 use super::outgoing::{Outgoing, Wanted};
 use super::remote::RemoteLocation;
 use super::repository::{self, Repository};
-use super::sending;
+use super::sending::{self, PushedRef};
 use super::upstream;
 use crate::call::context::CallContext;
 use crate::egress::Egress;
@@ -52,67 +53,12 @@ impl GitPush {
 }
 
 fn spec() -> ToolSpec {
-    let name = |what: &str| {
-        json!({
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 200,
-            "description": what
-        })
-    };
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "path": repository::parameter(),
-            "remote": name("Name of the remote; the one that the branch is pushed to by git's settings, or origin, if left out"),
-            "branch": name("The branch to push, to a branch of the same name; the one that is checked out if left out"),
-            "setUpstream": {
-                "type": "boolean",
-                "default": false,
-                "description": "Also note that the branch follows the remote's"
-            },
-            "force": {
-                "type": "boolean",
-                "default": false,
-                "description": "Replace the remote's branch, if it still is where it was when it was last heard of (force-with-lease)"
-            }
-        }
-    });
-    let output = json!({
-        "type": "object",
-        "required": ["remote", "url", "branch", "hash", "refs"],
-        "properties": {
-            "remote": {"type": "string", "description": "Name of the remote"},
-            "url": {"type": "string", "description": "Where it is, without credentials"},
-            "branch": {"type": "string", "description": "The branch that was pushed"},
-            "hash": {"type": "string", "description": "The commit that it is at, there as here"},
-            "refs": {
-                "type": "array",
-                "description": "What became of each branch there",
-                "items": {
-                    "type": "object",
-                    "required": ["to", "status", "summary"],
-                    "properties": {
-                        "to": {"type": "string", "description": "Its full name there"},
-                        "status": {"type": "string", "description": "new, updated, forced, upToDate or rejected"},
-                        "summary": {"type": "string", "description": "What git says about it"}
-                    }
-                }
-            },
-            "upstream": {"type": "string", "description": "What the branch follows now, if that was noted"},
-            "notes": {"type": "array", "items": {"type": "string"}, "description": "What did not go as wished besides"},
-            "said": {"type": "string", "description": "What the server had to say"}
-        }
-    });
-    let mut spec = super::super::core_spec(
+    let mut spec = super::super::typed_spec::<Args, Pushed>(
         "git_push",
         "Git push",
         "Push a branch to a remote of the repository, after approval: over http or https, or to a repository on this machine. ssh is not \
          possible in the sandbox. The repository's pre-push hook runs first, without network.",
         Effects::READ.and(Effects::WRITE).and(Effects::RUN),
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "upload", "publish", "remote", "origin", "send", "share", "github", "gitlab",
@@ -139,16 +85,46 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Args {
+    #[schemars(description = repository::PATH)]
     path: Option<String>,
+    /// Name of the remote; the one that the branch is pushed to by git's settings, or origin, if left out
+    #[schemars(length(min = 1, max = 200))]
     remote: Option<String>,
+    /// The branch to push, to a branch of the same name; the one that is checked out if left out
+    #[schemars(length(min = 1, max = 200))]
     branch: Option<String>,
+    /// Also note that the branch follows the remote's
     #[serde(default)]
     set_upstream: bool,
+    /// Replace the remote's branch, if it still is where it was when it was last heard of (force-with-lease)
     #[serde(default)]
     force: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct Pushed<'a> {
+    /// Name of the remote
+    remote: &'a str,
+    /// Where it is, without credentials
+    url: &'a str,
+    /// The branch that was pushed
+    branch: &'a str,
+    /// The commit that it is at, there as here
+    hash: &'a str,
+    /// What became of each branch there
+    refs: Vec<PushedRef>,
+    /// What the branch follows now, if that was noted
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream: Option<String>,
+    /// What did not go as wished besides
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    /// What the server had to say
+    #[serde(skip_serializing_if = "String::is_empty")]
+    said: String,
 }
 
 impl Args {
@@ -316,7 +292,7 @@ impl GitPush {
         repository: &Repository,
         outgoing: &Outgoing,
         pushed: &Output,
-        refs: Vec<Value>,
+        refs: Vec<PushedRef>,
     ) -> Result<ToolOutput, ToolError> {
         let (remote, branch) = (&outgoing.remote, &outgoing.branch);
         let mut notes = Vec::new();
@@ -333,46 +309,34 @@ impl GitPush {
             }
         }
         let url = outgoing.place.shown(cx.workspace()?);
-        let is_new = refs
-            .iter()
-            .any(|reference| reference["status"] != "upToDate");
+        let is_new = refs.iter().any(|reference| reference.status != "upToDate");
         let mut words = match is_new {
             true => format!("pushed {branch} to {remote} ({url})\n"),
             false => format!("{remote} ({url}) has {branch} as it is here already\n"),
         };
         for reference in &refs {
-            let field = |key: &str| reference[key].as_str().unwrap_or_default();
-            let _ = writeln!(
-                words,
-                "{} {}: {}",
-                field("status"),
-                field("to"),
-                field("summary")
-            );
+            let PushedRef {
+                to,
+                status,
+                summary,
+            } = reference;
+            let _ = writeln!(words, "{status} {to}: {summary}");
         }
         for note in &notes {
             let _ = writeln!(words, "{note}");
         }
-        let mut value = json!({
-            "remote": remote,
-            "url": url,
-            "branch": branch,
-            "hash": outgoing.hash,
-            "refs": refs,
-        });
-        if let Some(fields) = value.as_object_mut() {
-            if let Some(upstream) = upstream {
-                fields.insert("upstream".to_owned(), upstream.into());
-            }
-            if !notes.is_empty() {
-                fields.insert("notes".to_owned(), notes.into());
-            }
-            let said = failure::without_root(pushed.stderr.trim(), repository.root());
-            if !said.is_empty() {
-                fields.insert("said".to_owned(), text::shorten(&said, 4000).into());
-            }
-        }
-        Ok(ToolOutput::value(value).with_text(words))
+        let said = failure::without_root(pushed.stderr.trim(), repository.root());
+        let pushed = Pushed {
+            remote,
+            url: &url,
+            branch,
+            hash: &outgoing.hash,
+            refs,
+            upstream,
+            notes,
+            said: text::shorten(&said, 4000),
+        };
+        super::super::typed_output(&pushed, words)
     }
 
     /// Notes where the remote's branch is now, as git would: if the settings say that it is followed where it usually is.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::repository::{Repository, is_bare};
-use crate::egress::{Egress, EgressError, Host, Standing, Target};
+use crate::egress::{Egress, EgressError, Host, HostVerdict, Target};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
 use crate::model::text;
@@ -182,7 +182,7 @@ fn web(address: &str, egress: Option<&Egress>) -> Result<Web, ToolError> {
     let _ = url.set_password(None);
     let (url, target) = Target::parse(url.as_str())?;
     let egress = egress.ok_or_else(crate::process::no_egress)?;
-    if let Standing::Refused(refusal) = egress.standing(&target) {
+    if let HostVerdict::Refused(refusal) = egress.standing(&target) {
         return Err(EgressError::Refused(refusal).into());
     }
     Ok(Web {

@@ -8,8 +8,6 @@
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
-use serde_json::{Value, json};
-
 use super::failure;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::workspace::{EntryKind, Workspace};
@@ -18,7 +16,7 @@ use crate::workspace::{EntryKind, Workspace};
 const MAX_FILE: u64 = 1 << 20;
 
 /// How many paths a call can name.
-const MAX_PATHS: usize = 500;
+pub(super) const MAX_PATHS: usize = 500;
 
 /// A repository that lies in the workspace, with a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,24 +183,8 @@ impl Repository {
     }
 }
 
-/// The parameter that names a repository.
-pub(super) fn parameter() -> Value {
-    json!({
-        "type": "string",
-        "description": "Directory of the repository, or one in it, relative to the workspace; the workspace itself if left out"
-    })
-}
-
-/// The parameter that names files of a repository.
-pub(super) fn paths_parameter(description: &str) -> Value {
-    json!({
-        "type": "array",
-        "minItems": 1,
-        "maxItems": MAX_PATHS,
-        "items": {"type": "string", "minLength": 1},
-        "description": description
-    })
-}
+/// What models read of the parameter that names a repository.
+pub(super) const PATH: &str = "Directory of the repository, or one in it, relative to the workspace; the workspace itself if left out";
 
 /// Git's own directory for a tree, if there is one in it.
 fn git_dir_in(workspace: &Workspace, tree: &Path) -> Result<Option<PathBuf>, ToolError> {

@@ -7,7 +7,9 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
 
 use super::credentials::{Login, Origin};
 use super::failure;
@@ -134,8 +136,19 @@ pub(super) fn command(
     }
 }
 
+// What became of a branch, as results have it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PushedRef {
+    /// Its full name there
+    pub(super) to: String,
+    /// new, updated, forced, upToDate or rejected
+    pub(super) status: &'static str,
+    /// What git says about it
+    pub(super) summary: String,
+}
+
 /// `FLAG TAB FROM:TO TAB SUMMARY` for each branch, between lines that say where and that it is done.
-pub(super) fn read(output: &[u8]) -> Vec<Value> {
+pub(super) fn read(output: &[u8]) -> Vec<PushedRef> {
     let text = String::from_utf8_lossy(output);
     let line = |line: &str| {
         let mut fields = line.splitn(3, '\t');
@@ -149,7 +162,11 @@ pub(super) fn read(output: &[u8]) -> Vec<Value> {
             "!" => "rejected",
             _ => return None,
         };
-        Some(json!({"to": to, "status": status, "summary": text::shorten(summary, 300)}))
+        Some(PushedRef {
+            to: to.to_owned(),
+            status,
+            summary: text::shorten(summary, 300),
+        })
     };
     text.lines().filter_map(line).take(100).collect()
 }
@@ -157,16 +174,14 @@ pub(super) fn read(output: &[u8]) -> Vec<Value> {
 /// Why a push went wrong.
 pub(super) fn refused(
     pushed: &Output,
-    refs: &[Value],
+    refs: &[PushedRef],
     outgoing: &Outgoing,
     repository: &Repository,
 ) -> ToolError {
     let has = |words: &[&str]| words.iter().any(|word| pushed.stderr.contains(word));
-    let rejected = refs
-        .iter()
-        .find(|reference| reference["status"] == "rejected");
+    let rejected = refs.iter().find(|reference| reference.status == "rejected");
     let (code, message) = if let Some(rejected) = rejected {
-        let summary = rejected["summary"].as_str().unwrap_or_default();
+        let summary = &rejected.summary;
         let hint = if summary.contains("stale info")
             || summary.contains("fetch first")
             || summary.contains("non-fast-forward")
@@ -214,7 +229,7 @@ pub(super) fn refused(
     };
     let said = failure::without_root(pushed.stderr.trim(), repository.root());
     ToolError::new(code, message)
-        .with_detail("refs", refs.to_vec())
+        .with_detail("refs", json!(refs))
         .with_detail("stderr", text::shorten(&said, 4000))
 }
 
@@ -228,7 +243,7 @@ mod tests {
         let refs = read(output);
         let seen: Vec<_> = refs
             .iter()
-            .map(|r| (r["to"].as_str().unwrap(), r["status"].as_str().unwrap()))
+            .map(|pushed| (pushed.to.as_str(), pushed.status))
             .collect();
         assert_eq!(
             seen,

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use super::invoke::Git;
-use super::porcelain::{Entry, Status};
+use super::porcelain::{Counts, Entry, Status};
 use super::repository::{self, Repository};
 use crate::call::context::CallContext;
 use crate::model::JsonObject;
@@ -51,68 +52,11 @@ impl GitStatus {
 }
 
 fn spec() -> ToolSpec {
-    let input = json!({
-        "type": "object",
-        "additionalProperties": false,
-        "properties": {
-            "path": repository::parameter(),
-            "untracked": {
-                "type": "string",
-                "enum": ["directories", "files", "none"],
-                "default": "directories",
-                "description": "How files are listed that git does not know: a directory of them as one entry, each by itself, or not at all"
-            }
-        }
-    });
-    let count = |what: &str| json!({"type": "integer", "description": what});
-    let output = json!({
-        "type": "object",
-        "required": ["branch", "detached", "head", "clean", "entries", "counts", "truncated"],
-        "properties": {
-            "branch": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "The branch; null when the head is detached"},
-            "detached": {"type": "boolean", "description": "True when no branch is checked out"},
-            "head": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": "The commit that is checked out; null before the first"},
-            "upstream": {"type": "string", "description": "The branch it follows, such as origin/main"},
-            "ahead": count("Commits that the upstream does not have, as far as is known here"),
-            "behind": count("Commits that only the upstream has, as far as is known here"),
-            "operation": {"type": "string", "description": "The operation in progress: merge, rebase, cherry-pick, revert or bisect"},
-            "clean": {"type": "boolean", "description": "True if nothing has changed"},
-            "entries": {
-                "type": "array",
-                "description": "What has changed",
-                "items": {
-                    "type": "object",
-                    "required": ["path"],
-                    "properties": {
-                        "path": {"type": "string", "description": "Relative to the workspace; a directory ends with a slash"},
-                        "oldPath": {"type": "string", "description": "What it was called before"},
-                        "staged": {"type": "string", "description": "What a commit would record: added, modified, deleted, renamed, copied or typeChanged"},
-                        "unstaged": {"type": "string", "description": "The unstaged change: modified, deleted, typeChanged, renamed or untracked"},
-                        "conflict": {"type": "string", "description": "How two sides of a merge contradict each other"}
-                    }
-                }
-            },
-            "counts": {
-                "type": "object",
-                "required": ["staged", "unstaged", "untracked", "conflicts"],
-                "description": "How many entries there are of each kind",
-                "properties": {
-                    "staged": count("Staged"),
-                    "unstaged": count("Changed and not staged"),
-                    "untracked": count("Not known to git"),
-                    "conflicts": count("In conflict")
-                }
-            },
-            "truncated": {"type": "boolean", "description": "True if there is more than is listed"}
-        }
-    });
-    let mut spec = super::super::core_spec(
+    let mut spec = super::super::typed_spec::<Args, ShownStatus>(
         "git_status",
         "Git status",
         "Show the state of a git repository in the workspace: branch, upstream, and what has changed, staged or not.",
         Effects::READ,
-        input,
-        output,
     );
     spec.keywords = crate::builtin::keywords(&[
         "changed files",
@@ -138,20 +82,76 @@ fn spec() -> ToolSpec {
     spec
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Args {
+    #[schemars(description = repository::PATH)]
     path: Option<String>,
+    /// How files are listed that git does not know: a directory of them as one entry, each by itself, or not at all
     #[serde(default)]
     untracked: Untracked,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Untracked {
     #[default]
     Directories,
     Files,
     None,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct ShownStatus<'a> {
+    /// The branch; null when the head is detached
+    #[schemars(schema_with = "super::text_or_null")]
+    branch: Option<&'a str>,
+    /// True when no branch is checked out
+    detached: bool,
+    /// The commit that is checked out; null before the first
+    #[schemars(schema_with = "super::text_or_null")]
+    head: Option<&'a str>,
+    /// The branch it follows, such as origin/main
+    #[serde(skip_serializing_if = "Option::is_none")]
+    upstream: Option<&'a str>,
+    /// Commits that the upstream does not have, as far as is known here
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    ahead: Option<u64>,
+    /// Commits that only the upstream has, as far as is known here
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64")]
+    behind: Option<u64>,
+    /// The operation in progress: merge, rebase, cherry-pick, revert or bisect
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'static str>,
+    /// True if nothing has changed
+    clean: bool,
+    /// What has changed
+    entries: Vec<ShownEntry>,
+    /// How many entries there are of each kind
+    counts: Counts,
+    /// True if there is more than is listed
+    truncated: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ShownEntry {
+    /// Relative to the workspace; a directory ends with a slash
+    path: String,
+    /// What it was called before
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_path: Option<String>,
+    /// What a commit would record: added, modified, deleted, renamed, copied or typeChanged
+    #[serde(skip_serializing_if = "Option::is_none")]
+    staged: Option<&'static str>,
+    /// The unstaged change: modified, deleted, typeChanged, renamed or untracked
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unstaged: Option<&'static str>,
+    /// How two sides of a merge contradict each other
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<&'static str>,
 }
 
 impl Tool for GitStatus {
@@ -193,65 +193,39 @@ impl Tool for GitStatus {
             if truncated {
                 cx.note_truncated();
             }
-            let value = value(&status, &repository, truncated);
-            Ok(ToolOutput::value(value).with_text(in_words(&status, &repository, truncated)))
+            let shown = ShownStatus::new(&status, &repository, truncated);
+            super::super::typed_output(&shown, in_words(&status, &repository, truncated))
         })
     }
 }
 
-fn value(status: &Status, repository: &Repository, truncated: bool) -> JsonObject {
-    let mut value = JsonObject::new();
-    let mut put = |key: &str, field: Value| {
-        value.insert(key.to_owned(), field);
-    };
-    put("branch", status.branch.clone().into());
-    put("detached", status.branch.is_none().into());
-    put("head", status.head.clone().into());
-    if let Some(upstream) = &status.upstream {
-        put("upstream", upstream.clone().into());
-    }
-    if let (Some(ahead), Some(behind)) = (status.ahead, status.behind) {
-        put("ahead", ahead.into());
-        put("behind", behind.into());
-    }
-    if let Some(operation) = repository.operation() {
-        put("operation", operation.into());
-    }
-    put("clean", status.entries.is_empty().into());
-    let entries = status.entries.iter();
-    let entries: Vec<Value> = entries.map(|entry| of_entry(entry, repository)).collect();
-    put("entries", entries.into());
-    let counts = status.counts;
-    let counts = json!({
-        "staged": counts.staged,
-        "unstaged": counts.unstaged,
-        "untracked": counts.untracked,
-        "conflicts": counts.conflicts,
-    });
-    put("counts", counts);
-    put("truncated", truncated.into());
-    value
-}
-
-fn of_entry(entry: &Entry, repository: &Repository) -> Value {
-    let mut value = JsonObject::new();
-    value.insert(
-        "path".to_owned(),
-        repository.in_workspace(&entry.path).into(),
-    );
-    if let Some(old) = &entry.old_path {
-        value.insert("oldPath".to_owned(), repository.in_workspace(old).into());
-    }
-    for (key, word) in [
-        ("staged", entry.staged),
-        ("unstaged", entry.unstaged),
-        ("conflict", entry.conflict),
-    ] {
-        if let Some(word) = word {
-            value.insert(key.to_owned(), word.into());
+impl<'a> ShownStatus<'a> {
+    fn new(status: &'a Status, repository: &Repository, truncated: bool) -> Self {
+        let tracked = status.ahead.zip(status.behind);
+        let entry = |entry: &Entry| ShownEntry {
+            path: repository.in_workspace(&entry.path),
+            old_path: entry
+                .old_path
+                .as_ref()
+                .map(|old| repository.in_workspace(old)),
+            staged: entry.staged,
+            unstaged: entry.unstaged,
+            conflict: entry.conflict,
+        };
+        ShownStatus {
+            branch: status.branch.as_deref(),
+            detached: status.branch.is_none(),
+            head: status.head.as_deref(),
+            upstream: status.upstream.as_deref(),
+            ahead: tracked.map(|(ahead, _)| ahead),
+            behind: tracked.map(|(_, behind)| behind),
+            operation: repository.operation(),
+            clean: status.entries.is_empty(),
+            entries: status.entries.iter().map(entry).collect(),
+            counts: status.counts,
+            truncated,
         }
     }
-    value.into()
 }
 
 /// The status as a person reads it, with one line for each entry.

@@ -35,7 +35,7 @@ use super::programs::SandboxSettings;
 use super::{Family, project};
 use crate::call::context::CallContext;
 use crate::call::event::OutputStream;
-use crate::egress::{EgressError, Standing, Target};
+use crate::egress::{EgressError, HostVerdict, Target};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::error::{ErrorCode, ToolError};
@@ -276,7 +276,7 @@ fn check_hosts(runner: &Runner, plan: &Plan) -> Result<(), ToolError> {
     };
     for host in hosts {
         let (_, target) = Target::parse(&format!("http://{host}/"))?;
-        if let Standing::Refused(refusal) = egress.standing(&target) {
+        if let HostVerdict::Refused(refusal) = egress.standing(&target) {
             let error = ToolError::from(EgressError::Refused(refusal));
             return Err(error.preceded_by(&format!(
                 "the registry of {} cannot be reached: ",

@@ -10,7 +10,7 @@ use super::super::project::{self, Project, ProjectPath, is_file, join, upwards};
 use super::cargo::Cargo;
 use super::choose::TestRunner;
 use super::go::Go;
-use super::loose::Loose;
+use super::unknown_runner::Loose;
 use super::watch::Reader;
 use super::{TOOL, javascript, pytest, toolchain};
 use crate::builtin::invalid;

@@ -16,7 +16,6 @@ mod json_report;
 mod junit;
 mod libtest;
 mod lines;
-mod loose;
 mod output;
 mod pytest;
 mod report;
@@ -26,6 +25,7 @@ mod tap;
 #[cfg(test)]
 mod tests;
 mod toolchain;
+mod unknown_runner;
 mod watch;
 mod xml;
 

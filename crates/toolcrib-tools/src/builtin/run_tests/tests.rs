@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::cargo::Cargo;
 use super::go::Go;
-use super::loose::Loose;
 use super::results::{Failure, MAX_FAILURES, MAX_MESSAGE, Results, Spot};
+use super::unknown_runner::Loose;
 use super::watch::{Ended, Reader};
 use super::{json_report, junit, tap};
 use crate::call::event::OutputStream;

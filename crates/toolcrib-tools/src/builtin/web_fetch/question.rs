@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{Args, Verb};
 use crate::approval::grants::Origin;
-use crate::egress::{Egress, EgressError, ExchangeLog, Reach, Refusal, Standing, Target};
+use crate::egress::{Egress, EgressError, ExchangeLog, HostVerdict, Reach, Refusal, Target};
 use crate::model::JsonObject;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
@@ -29,7 +29,7 @@ pub(super) fn look(egress: &Egress, args: &JsonObject) -> Look {
         Err(error) => return senseless().with_refusal(ToolError::from(error)),
     };
     let standing = egress.standing(&target);
-    if let Standing::Refused(refusal) = standing {
+    if let HostVerdict::Refused(refusal) = standing {
         let denied = Look::from(Approval::deny(refusal.message.clone()));
         return denied.with_refusal(ToolError::from(EgressError::Refused(refusal)));
     }
@@ -37,12 +37,12 @@ pub(super) fn look(egress: &Egress, args: &JsonObject) -> Look {
         return senseless();
     };
     let approval = match standing {
-        Standing::Unlisted => Approval::ask(format!(
+        HostVerdict::Unlisted => Approval::ask(format!(
             "`{}` is not one of `allowedHosts`",
             text::shorten(&Origin::from(&target).authority(), 300)
         ))
         .with_basis(json!({"origin": Origin::from(&target)})),
-        Standing::Listed | Standing::Refused(_) => Approval::allow(),
+        HostVerdict::Listed | HostVerdict::Refused(_) => Approval::allow(),
     };
     approval.with_effect(effect(&args, &url, &target)).into()
 }

@@ -13,8 +13,8 @@ fn target(url: &str) -> Target {
     Target::parse(url).unwrap().1
 }
 
-fn refused(standing: Standing) -> bool {
-    matches!(standing, Standing::Refused(_))
+fn refused(standing: HostVerdict) -> bool {
+    matches!(standing, HostVerdict::Refused(_))
 }
 
 #[test]
@@ -67,13 +67,16 @@ fn what_is_never_reached_is_refused_before_anybody_is_asked() {
 fn a_public_host_is_listed_or_a_matter_for_a_person() {
     let guard = guard(&["api.example.test"], &[]);
     for (url, expected) in [
-        ("http://api.example.test/", Standing::Listed),
-        ("https://API.example.test./", Standing::Listed),
-        ("http://api.example.test:8080/", Standing::Unlisted),
-        ("http://evil.test/?x=api.example.test", Standing::Unlisted),
-        ("http://127.0.0.1.nip.io:9999/", Standing::Unlisted),
-        ("http://93.184.216.34/", Standing::Unlisted),
-        ("http://notlocalhost/", Standing::Unlisted),
+        ("http://api.example.test/", HostVerdict::Listed),
+        ("https://API.example.test./", HostVerdict::Listed),
+        ("http://api.example.test:8080/", HostVerdict::Unlisted),
+        (
+            "http://evil.test/?x=api.example.test",
+            HostVerdict::Unlisted,
+        ),
+        ("http://127.0.0.1.nip.io:9999/", HostVerdict::Unlisted),
+        ("http://93.184.216.34/", HostVerdict::Unlisted),
+        ("http://notlocalhost/", HostVerdict::Unlisted),
     ] {
         assert_eq!(guard.standing(&target(url)), expected, "{url}");
     }
@@ -105,14 +108,14 @@ fn an_address_with_its_port_is_its_own_permission_and_no_other() {
         ("http://[64:ff9b::7f00:1]:9999/", false),
     ] {
         assert_eq!(
-            guard.standing(&target(url)) == Standing::Listed,
+            guard.standing(&target(url)) == HostVerdict::Listed,
             expected,
             "{url}"
         );
     }
     // A name with a port is not a permission: its DNS could make it any address.
     let rebind = target("http://rebind.test:9999/");
-    assert_eq!(guard.standing(&rebind), Standing::Listed);
+    assert_eq!(guard.standing(&rebind), HostVerdict::Listed);
     for address in ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1"] {
         let addresses = ["93.184.216.34".parse().unwrap(), address.parse().unwrap()];
         assert!(

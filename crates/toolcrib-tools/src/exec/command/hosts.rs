@@ -6,7 +6,7 @@
 
 use super::CommandSettings;
 use super::arguments::fault;
-use super::reach::level;
+use super::command_reach::level;
 use crate::definition::{Definition, Permission};
 use crate::egress::{AllowedHosts, EgressError, Reach, Target};
 use crate::model::error::{ErrorCode, ToolError};

@@ -15,6 +15,7 @@ mod alias;
 mod arguments;
 mod cleaning;
 mod code_arguments;
+mod command_reach;
 mod hosts;
 mod links;
 mod paths;
@@ -22,7 +23,6 @@ mod plan;
 mod programs;
 mod publish;
 mod question;
-mod reach;
 mod running;
 pub(crate) mod steps;
 mod surroundings;
@@ -189,7 +189,7 @@ impl CommandTool {
         workspace: &Workspace,
     ) -> Vec<String> {
         let values = surroundings::judged_values(definition, args, Some(workspace));
-        reach::CommandReach::of(definition, &values, Some(workspace)).in_words()
+        command_reach::CommandReach::of(definition, &values, Some(workspace)).in_words()
     }
 
     /// Anything that is missing for it to run on this machine: another platform, an interpreter.
@@ -336,7 +336,7 @@ impl Tool for CommandTool {
     }
 
     fn pins_files(&self) -> bool {
-        let level = reach::level(&self.definition);
+        let level = command_reach::level(&self.definition);
         // A tool that it uses may change a file that a later step runs.
         let uses_tools = match &self.definition.body {
             Body::Steps(steps) => steps

@@ -3,8 +3,8 @@
 //! The same code that walls a call in makes the plan, so that it cannot promise what a call does not get.
 
 use super::CommandSettings;
+use super::command_reach::{self, CommandReach};
 use super::hosts;
-use super::reach::{self, CommandReach};
 use super::surroundings::{judged_values, needs_temp};
 use crate::definition::{Cleanup, Definition, Permission, Privilege};
 use crate::model::JsonObject;
@@ -24,7 +24,7 @@ pub(super) fn plan(
 ) -> SandboxPlan {
     let values = judged_values(definition, args, workspace);
     let reach = CommandReach::of(definition, &values, workspace);
-    let level = reach::level(definition);
+    let level = command_reach::level(definition);
     let support = match settings.runner.support() {
         Ok(support) => support,
         Err(error) => {
@@ -59,8 +59,8 @@ pub(super) fn plan(
         };
         lines.push(PlanLine::kept("interactive", promise, "a pseudo-terminal"));
     }
-    let refused = reach::refusal(definition, settings, &reach.hosts)
-        .or_else(|| reach::own_data_refusal(definition, settings, &reach, workspace))
+    let refused = command_reach::refusal(definition, settings, &reach.hosts)
+        .or_else(|| command_reach::own_data_refusal(definition, settings, &reach, workspace))
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts))
         .map(|error| error.message().to_owned())
         .or_else(|| here.refuses(definition));

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::command_reach::{self, CommandReach};
 use super::hosts;
 use super::programs::{self, Role, Used};
-use super::reach::{self, CommandReach};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
 use super::{CommandSettings, programs::command_here};
 use crate::definition::{Action, Body, Definition, Privilege, Required, RequiresApproval};
@@ -26,7 +26,7 @@ pub(super) fn look(
 ) -> Look {
     let values = judged_values(definition, args, workspace);
     let reach = CommandReach::of(definition, &values, workspace);
-    let refusal = reach::own_data_refusal(definition, settings, &reach, workspace)
+    let refusal = command_reach::own_data_refusal(definition, settings, &reach, workspace)
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
     let commands = commands(definition, &values, workspace);
     let (definition, settings) = (Arc::clone(definition), Arc::clone(settings));
@@ -60,7 +60,7 @@ fn approval(
             .with_effect(effect)
             .with_basis(reach.basis());
     }
-    if let Some(why) = reach::refusal(definition, settings, &reach.hosts) {
+    if let Some(why) = command_reach::refusal(definition, settings, &reach.hosts) {
         reasons.push(format!(
             "even if approved it cannot run here: {}",
             why.message()
@@ -137,7 +137,7 @@ fn reasons(
     if definition.security.privilege == Privilege::Elevated {
         reasons.push("it runs with root's rights (`execution-privilege: elevated`)".to_owned());
     }
-    if reach::level(definition) == Level::None {
+    if command_reach::level(definition) == Level::None {
         reasons.push("nothing holds its programs back (`isolation: none`)".to_owned());
     }
     let pasted: Vec<String> = definition
@@ -237,7 +237,7 @@ fn behind(definition: &Definition, reach: &CommandReach) -> String {
         Privilege::Reduced => " with reduced rights",
         Privilege::SameAsUser => "",
     };
-    match reach::level(definition) {
+    match command_reach::level(definition) {
         Level::None => format!("without any isolation{rights}"),
         Level::Process => format!("in the sandbox{rights}, {network}"),
         Level::Container => format!("in a container{rights}, {network}"),

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 
 use super::arguments::of_parameter;
 use super::cleaning::Temp;
-use super::reach::{self, CommandReach};
+use super::command_reach::{self, CommandReach};
 use super::steps::{Attempt, Programs, Ran};
 use super::{CommandSettings, surroundings};
 use crate::call::context::CallContext;
@@ -70,7 +70,7 @@ impl Running {
                 "what the tool reaches beyond the workspace changed while the call waited for approval; call again",
             ));
         }
-        let mut wall = reach::wall(definition, settings, &reach, &workspace)?;
+        let mut wall = command_reach::wall(definition, settings, &reach, &workspace)?;
         let temp_path = temp.as_ref().map(Temp::path);
         let directory =
             surroundings::working_directory(definition, &values, &workspace, &reach, temp_path)?;

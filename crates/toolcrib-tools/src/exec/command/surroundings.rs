@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::arguments::declared;
-use super::reach::{CommandReach, real};
+use super::command_reach::{CommandReach, real};
 use crate::definition::{Body, Cleanup, Definition};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};

@@ -8,10 +8,10 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use crate::jsonpath::Way;
+use crate::jsonpath::JsonStep;
 
 /// The value that a way leads to, if there is one. Of members with one name the last counts, as everywhere.
-pub(super) fn pick(text: &str, way: &[Way<'_>]) -> Result<Option<Value>, serde_json::Error> {
+pub(super) fn pick(text: &str, way: &[JsonStep<'_>]) -> Result<Option<Value>, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let found = Picked(way).deserialize(&mut reader)?;
     reader.end()?;
@@ -20,7 +20,7 @@ pub(super) fn pick(text: &str, way: &[Way<'_>]) -> Result<Option<Value>, serde_j
 
 /// The rest of the path.
 #[derive(Clone, Copy)]
-struct Picked<'a>(&'a [Way<'a>]);
+struct Picked<'a>(&'a [JsonStep<'a>]);
 
 impl<'de> DeserializeSeed<'de> for Picked<'_> {
     type Value = Option<Value>;
@@ -43,7 +43,7 @@ impl<'de> Visitor<'de> for Picked<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
         let (wanted, rest) = match self.0 {
-            [Way::Name(name), rest @ ..] => (Some(*name), rest),
+            [JsonStep::Name(name), rest @ ..] => (Some(*name), rest),
             _ => (None, [].as_slice()),
         };
         while let Some(is_wanted) = members.next_key_seed(Key(wanted))? {
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for Picked<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        if let [Way::Index(index), rest @ ..] = self.0 {
+        if let [JsonStep::Index(index), rest @ ..] = self.0 {
             for _ in 0..*index {
                 if elements.next_element::<IgnoredAny>()?.is_none() {
                     return Ok(None);

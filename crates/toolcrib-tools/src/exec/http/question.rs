@@ -6,7 +6,7 @@ use super::build::Draft;
 use super::values::Shown;
 use super::{HttpSettings, HttpTool};
 use crate::definition::{Required, RequiresApproval};
-use crate::egress::{EgressError, Standing, Target};
+use crate::egress::{EgressError, HostVerdict, Target};
 use crate::manifest::{Auth, HttpDefinition, OauthGrant, Placeholder, RequestTemplate, Template};
 use crate::model::JsonObject;
 use crate::model::effects::Approval;
@@ -115,9 +115,9 @@ fn refusal(tool: &HttpTool) -> Option<ToolError> {
         .targets()
         .into_iter()
         .find_map(|target| match egress.standing(target) {
-            Standing::Listed => None,
-            Standing::Refused(refusal) => Some(EgressError::Refused(refusal).into()),
-            Standing::Unlisted => Some(unlisted(tool, target)),
+            HostVerdict::Listed => None,
+            HostVerdict::Refused(refusal) => Some(EgressError::Refused(refusal).into()),
+            HostVerdict::Unlisted => Some(unlisted(tool, target)),
         })
 }
 

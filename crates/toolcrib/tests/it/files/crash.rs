@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use toolcrib::ToolError;
-use toolcrib::workspace::{Change, MissingDirs, Replaces, Workspace, WorkspacePath};
+use toolcrib::workspace::{FileChange, MissingDirs, Replaces, Workspace, WorkspacePath};
 
 use super::names_in;
 use crate::storage::disk::Disk;
@@ -91,23 +91,23 @@ fn change_several(workspace: &Workspace) -> Result<(), ToolError> {
         ["x", "gone", "d/new", "from", "to"].map(|path| workspace.path(path).unwrap());
     let identity = |path: &WorkspacePath| workspace.file_to_move(path).map(|old| old.identity);
     let changes = [
-        Change::Write {
+        FileChange::Write {
             bytes: NEW.into(),
             replaces: Replaces::Just(identity(&x)?),
             path: x,
             executable: None,
         },
-        Change::Remove {
+        FileChange::Remove {
             was: identity(&gone)?,
             path: gone,
         },
-        Change::Write {
+        FileChange::Write {
             bytes: NEW.into(),
             replaces: Replaces::Nothing,
             path: new,
             executable: None,
         },
-        Change::Move {
+        FileChange::Move {
             was: identity(&from)?,
             from,
             to,

@@ -34,7 +34,7 @@ async fn what_is_no_plain_file_of_sane_size_is_reported_and_the_others_load() {
     let start = Instant::now();
     let crib = scene.open();
     let reason = |name: &str| match standing(&crib, &format!("~/.toolcrib/tools/{name}.yaml")) {
-        Standing::Broken { reason } => reason,
+        FileOutcome::Broken { reason } => reason,
         other => panic!("{name}: {other:?}"),
     };
     for (name, why) in [

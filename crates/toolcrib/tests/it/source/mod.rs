@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tempfile::TempDir;
 use toolcrib::config::Surroundings;
-use toolcrib::source::{Standing, ToolFile};
+use toolcrib::source::{FileOutcome, ToolFile};
 use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode, Outcome};
 
 /// Its own machine: a workspace, a home directory, a home of Toolcrib, a place for global tools.
@@ -109,7 +109,7 @@ fn file<'a>(files: &'a [ToolFile], shown: &str) -> &'a ToolFile {
     })
 }
 
-fn standing(crib: &Crib, shown: &str) -> Standing {
+fn standing(crib: &Crib, shown: &str) -> FileOutcome {
     file(&crib.tool_files().files, shown).standing.clone()
 }
 

@@ -23,7 +23,7 @@ async fn the_nearer_scope_has_the_name_and_the_others_are_reached_by_bundle() {
         assert_eq!(said(&crib, reference).await, word, "{reference}");
     }
     let shadowed = |shown: &str| match standing(&crib, shown) {
-        Standing::Shadowed { by, .. } => by,
+        FileOutcome::Shadowed { by, .. } => by,
         other => panic!("{shown}: {other:?}"),
     };
     assert_eq!(
@@ -74,7 +74,7 @@ async fn built_in_tools_cannot_be_shadowed_by_name_slug_or_alias() {
         "shell",
     ] {
         let shown = format!("~/.toolcrib/tools/{name}.yaml");
-        let Standing::Refused { reason } = standing(&crib, &shown) else {
+        let FileOutcome::Refused { reason } = standing(&crib, &shown) else {
             panic!("{name}: {:?}", standing(&crib, &shown));
         };
         assert!(reason.contains("is the built-in tool"), "{reason}");
@@ -96,13 +96,13 @@ async fn a_tool_of_the_program_takes_the_name_and_gives_it_back() {
     assert_eq!(said(&crib, "user/greet").await, "file");
     assert!(matches!(
         standing(&crib, "~/.toolcrib/tools/greet.yaml"),
-        Standing::Shadowed { .. }
+        FileOutcome::Shadowed { .. }
     ));
     crib.registry().unregister("greet").unwrap();
     assert_eq!(said(&crib, "greet").await, "file");
     assert_eq!(
         standing(&crib, "~/.toolcrib/tools/greet.yaml"),
-        Standing::Loaded
+        FileOutcome::Loaded
     );
 }
 

@@ -72,7 +72,7 @@ fn every_function_of_a_store_that_writes_is_killed_and_refused() {
 const PROOFS: [(&str, &str, &str); 20] = [
     ("approval/grants.rs", ONE, ""),
     ("approval/queue/answer.rs", "approvals/crash.rs", "fn child"),
-    ("approval/queue/put.rs", "approvals/crash.rs", "fn child"),
+    ("approval/queue/ticket.rs", "approvals/crash.rs", "fn child"),
     (
         "approval/queue/wait.rs",
         "approvals/crash.rs",

@@ -9,9 +9,9 @@ use toolcrib::crib::UpstreamCandidate;
 use toolcrib::model::names::Slug;
 use toolcrib::model::secret::Secret;
 use toolcrib::secret::{Binding, SecretName};
-use toolcrib::upstream::{self, Given, UpstreamSettings};
+use toolcrib::upstream::{self, ConfiguredValue, UpstreamSettings};
 
-use crate::clients_of_others::{OtherServer, Way, expand};
+use crate::clients_of_others::{ConnectBy, OtherServer, expand};
 
 /// A value that goes into the secrets.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ pub(super) fn translate(
     let mut kept = Vec::new();
     let mut fields = Map::new();
     match &server.way {
-        Way::Unknown(why) => return Err(why.clone()),
-        Way::Program {
+        ConnectBy::Unknown(why) => return Err(why.clone()),
+        ConnectBy::Program {
             command,
             args,
             env,
@@ -76,7 +76,7 @@ pub(super) fn translate(
                 fields.insert("cwd".to_owned(), value(cwd)?.into());
             }
         }
-        Way::Http {
+        ConnectBy::Http {
             url,
             headers,
             token_variable,
@@ -130,7 +130,7 @@ fn given(
     let is_secret = is_secret_name(of) || !before.is_empty() || looks_like_a_key(key);
     if !is_secret || key.is_empty() {
         // It would be read as the name of a secret of ours.
-        if !matches!(Given::parse(&text), Ok(Given::Plain(_))) {
+        if !matches!(ConfiguredValue::parse(&text), Ok(ConfiguredValue::Plain(_))) {
             return Err(format!(
                 "its `{of}` has `secret:` in it, which means something else here"
             ));

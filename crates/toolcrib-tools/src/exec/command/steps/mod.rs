@@ -9,9 +9,9 @@
 //! what came of each step is known even when no one polls the tool any more.
 
 mod arguments;
-mod ended;
 mod execution;
 mod graph;
+mod outcome;
 mod outlet;
 mod result;
 mod retry;
@@ -31,8 +31,8 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::process::Sink;
 use crate::template::Values;
 pub(crate) use arguments::arguments;
-pub(crate) use ended::Ended;
 use execution::{Execution, Tried};
+pub(crate) use outcome::Ended;
 pub(crate) use risk::effective_effects;
 
 /// How many steps run at once. More are ready sooner than the machine gets through them, and each holds processes, pipes and up

@@ -1,7 +1,7 @@
 //! What a tool does to the world when what it uses is counted in: [`effective_effects`].
 
 use crate::definition::{Action, Body, Definition, Step, StreamTo};
-use crate::exec::command::reach::level;
+use crate::exec::command::command_reach::level;
 use crate::model::effects::Effects;
 use crate::sandbox::Level;
 

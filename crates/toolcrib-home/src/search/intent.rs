@@ -93,17 +93,17 @@ const GROUPS: &[&[&str]] = &[
 
 /// A tool, read for this search.
 #[derive(Debug, Default)]
-pub struct Reading {
+pub struct ToolWords {
     /// What each stem counts.
     stems: HashMap<String, f32>,
     /// Names and keywords of several words, as stems.
     phrases: Vec<Vec<String>>,
 }
 
-impl Reading {
+impl ToolWords {
     /// Reads what a tool is found by.
     pub fn of(document: &Document) -> Self {
-        let mut reading = Reading::default();
+        let mut reading = ToolWords::default();
         let names = [&document.slug, &document.name];
         for name in names.into_iter().chain(&document.aliases) {
             let words = reading.note(name, NAME);
@@ -144,7 +144,7 @@ impl Reading {
 
 /// The words of a query.
 #[derive(Debug)]
-pub struct Wanted(Vec<Word>);
+pub struct QueryWords(Vec<Word>);
 
 #[derive(Debug)]
 struct Word {
@@ -153,7 +153,7 @@ struct Word {
     others: Vec<String>,
 }
 
-impl Wanted {
+impl QueryWords {
     /// Reads a query. Words that say nothing count only if there are no others.
     pub fn of(query: &str) -> Self {
         let all = plain_words(query);
@@ -173,7 +173,7 @@ impl Wanted {
                 stem,
             });
         }
-        Wanted(wanted)
+        QueryWords(wanted)
     }
 }
 
@@ -193,7 +193,7 @@ fn synonyms(wanted: &str) -> Vec<String> {
 }
 
 /// Scores tools: their places in `readings`, the best first, with their scores. Tools that fit much worse than the best are left out.
-pub fn rank(wanted: &Wanted, readings: &[&Reading]) -> Vec<(usize, f32)> {
+pub fn rank(wanted: &QueryWords, readings: &[&ToolWords]) -> Vec<(usize, f32)> {
     let count = readings.len() as f32;
     // How rare each word is: what only one tool has says most.
     let rarity: Vec<f32> = wanted
@@ -223,7 +223,7 @@ pub fn rank(wanted: &Wanted, readings: &[&Reading]) -> Vec<(usize, f32)> {
     scores
 }
 
-fn score(wanted: &Wanted, rarity: &[f32], stems: &HashSet<&str>, reading: &Reading) -> f32 {
+fn score(wanted: &QueryWords, rarity: &[f32], stems: &HashSet<&str>, reading: &ToolWords) -> f32 {
     let (mut sum, mut found, mut possible) = (0.0, 0.0, 0.0);
     for (place, (word, rarity)) in wanted.0.iter().zip(rarity).enumerate() {
         possible += rarity;
@@ -247,7 +247,7 @@ fn score(wanted: &Wanted, rarity: &[f32], stems: &HashSet<&str>, reading: &Readi
 }
 
 /// What a word counts for a tool.
-fn weight(word: &Word, reading: &Reading) -> f32 {
+fn weight(word: &Word, reading: &ToolWords) -> f32 {
     let exact = reading.stems.get(&word.stem).copied().unwrap_or(0.0);
     let others = word.others.iter();
     let synonym = others
@@ -298,8 +298,8 @@ mod tests {
         assert!(!is_misspelt("push", "pull") && !is_misspelt("format", "forbid"));
     }
 
-    fn reading(name: &str, description: &str, keywords: &[&str]) -> Reading {
-        Reading::of(&Document {
+    fn reading(name: &str, description: &str, keywords: &[&str]) -> ToolWords {
+        ToolWords::of(&Document {
             id: 0,
             slug: name.replace('_', "-"),
             name: name.to_owned(),
@@ -314,9 +314,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn order(query: &str, readings: &[Reading], expected: &[usize]) {
-        let readings: Vec<&Reading> = readings.iter().collect();
-        let ranked = rank(&Wanted::of(query), &readings);
+    fn order(query: &str, readings: &[ToolWords], expected: &[usize]) {
+        let readings: Vec<&ToolWords> = readings.iter().collect();
+        let ranked = rank(&QueryWords::of(query), &readings);
         let order: Vec<usize> = ranked.into_iter().map(|(index, _)| index).collect();
         assert_eq!(order, expected, "{query}");
     }

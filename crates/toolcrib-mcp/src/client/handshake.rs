@@ -13,9 +13,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::error::ClientError;
+use super::request_table::{Ask, GivingUp, Talk, Wait, Wire, cut};
 use super::server_message::ServerSide;
 use super::streams;
-use super::talk::{Ask, GivingUp, Talk, Wait, Wire, cut};
 use crate::protocol::{Era, Implementation, LEGACY, MODERN, VERSIONS, meta};
 use crate::rpc::code;
 

@@ -4,9 +4,10 @@ use std::ffi::{CStr, CString, c_int};
 
 use rusqlite::ffi;
 
-use crate::connection::Connection;
 use crate::error::Error;
 use crate::shared;
+
+use super::Connection;
 
 /// What compiling the first statement of a text came to.
 pub struct Prepared<'c> {
@@ -62,7 +63,7 @@ pub enum Param {
 }
 
 impl<'c> Statement<'c> {
-    pub(crate) fn new(connection: &'c Connection, raw: *mut ffi::sqlite3_stmt) -> Self {
+    pub(super) fn new(connection: &'c Connection, raw: *mut ffi::sqlite3_stmt) -> Self {
         Statement { connection, raw }
     }
 

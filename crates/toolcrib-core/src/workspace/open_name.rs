@@ -1,4 +1,4 @@
-//! [`Spot`]: a name in an open directory, which creating, renaming and removing work on.
+//! [`OpenName`]: a name in an open directory, which creating, renaming and removing work on.
 //!
 //! The directory is open and beneath the workspace; whatever happens to the path that led there,
 //! the name is looked up in this directory and in no other. Where that really is, after all links,
@@ -19,7 +19,7 @@ use crate::model::error::{ErrorCode, ToolError};
 
 /// A name in an open directory of the workspace. There may be anything of that name, or nothing.
 #[derive(Debug)]
-pub(crate) struct Spot {
+pub(crate) struct OpenName {
     pub(super) dir: OwnedFd,
     pub(super) name: OsString,
     /// Where it is, relative to the workspace, its directory without links.
@@ -45,11 +45,11 @@ const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CL
 impl Workspace {
     /// Finds the spot of a path. Its last name is not followed if it is a link. A protected name is
     /// refused.
-    pub(crate) fn spot(&self, path: &WorkspacePath, verb: &str) -> Result<Spot, ToolError> {
+    pub(crate) fn spot(&self, path: &WorkspacePath, verb: &str) -> Result<OpenName, ToolError> {
         let (dir, name) = self.open_parent(path)?;
         let place = self.place_of(dir.as_fd(), path)?.join(&name);
         self.check_unprotected(&place, path, verb)?;
-        Ok(Spot {
+        Ok(OpenName {
             dir,
             name,
             place,
@@ -63,7 +63,7 @@ impl Workspace {
         &self,
         path: &WorkspacePath,
         missing: MissingDirs,
-    ) -> Result<Spot, ToolError> {
+    ) -> Result<OpenName, ToolError> {
         let spot = self.follow_to_write(path, missing)?;
         self.check_may_write(&spot, path)?;
         Ok(spot)
@@ -72,7 +72,7 @@ impl Workspace {
     /// Refuses a spot if it, or a link that led there, is a protected name.
     pub(super) fn check_may_write(
         &self,
-        spot: &Spot,
+        spot: &OpenName,
         path: &WorkspacePath,
     ) -> Result<(), ToolError> {
         self.check_place(spot, path, "write")
@@ -81,7 +81,7 @@ impl Workspace {
     /// Like [`check_may_write`](Self::check_may_write), for another verb than writing.
     pub(super) fn check_place(
         &self,
-        spot: &Spot,
+        spot: &OpenName,
         path: &WorkspacePath,
         verb: &str,
     ) -> Result<(), ToolError> {
@@ -94,7 +94,7 @@ impl Workspace {
         &self,
         path: &WorkspacePath,
         missing: MissingDirs,
-    ) -> Result<Spot, ToolError> {
+    ) -> Result<OpenName, ToolError> {
         let mut via = Vec::new();
         let mut text = path.as_str().as_bytes().to_vec();
         for _ in 0..=MAX_LINKS {
@@ -121,7 +121,7 @@ impl Workspace {
                 }
                 // It is something else, or nothing.
                 Err(Errno::INVAL | Errno::NOENT) => {
-                    return Ok(Spot {
+                    return Ok(OpenName {
                         place: place.join(&name),
                         dir,
                         name,
@@ -290,7 +290,7 @@ pub(super) fn protected(name: &str) -> String {
     )
 }
 
-impl Spot {
+impl OpenName {
     /// Looks at what is there, links not followed; nothing is `None`.
     pub(super) fn look(&self) -> Result<Option<Stat>, Errno> {
         match statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW) {

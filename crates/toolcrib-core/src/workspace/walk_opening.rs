@@ -13,7 +13,7 @@ use rustix::fs::{FileType, OFlags, fstat};
 use rustix::io::Errno;
 
 use super::beneath::Links;
-use super::spot::real_path;
+use super::open_name::real_path;
 use super::{Workspace, WorkspacePath};
 use crate::model::error::ToolError;
 

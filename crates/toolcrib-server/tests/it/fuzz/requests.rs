@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::documented::{Documented, Operation};
-use super::known::{BUNDLES, Known};
+use super::known_ids::{BUNDLES, Known};
 use super::random::Random;
 use super::sent::Sent;
 
