@@ -9,6 +9,7 @@ import os
 import shutil
 
 import binary
+import fetch
 from settings import ROOT, WORK, Refused, run, say
 
 MADE = WORK / "crates-target/package"
@@ -20,26 +21,33 @@ class Upload(enum.Enum):
 
 
 def publish(settings, upload=Upload.NO):
-    if upload is Upload.YES and settings.obstacles:
-        raise Refused(f"the crates cannot be published: {'; '.join(settings.obstacles)}")
+    if upload is Upload.YES and settings.obstacles_of_source:
+        raise Refused(f"the crates cannot be published: {'; '.join(settings.obstacles_of_source)}")
     place = clone(settings)
     shutil.rmtree(MADE, ignore_errors=True)
-    # cargo packs what `publish = false` marks, and refuses to publish it, even as a dry run.
-    words = ["cargo", "publish" if settings.publishable else "package", "--workspace", "--allow-dirty"]
-    if settings.publishable and upload is Upload.NO:
-        words.append("--dry-run")
+    if settings.obstacles_of_source:
+        words = ["cargo", "package", "--offline"]
+    else:
+        words = ["cargo", "publish", *(["--dry-run"] if upload is Upload.NO else [])]
+    words += ["--workspace", "--allow-dirty"]
     if not os.environ.get("RELEASE_VERIFY_CRATES"):
         words.append("--no-verify")
-    if os.environ.get("CARGO_NET_OFFLINE"):
-        words.append("--offline")
     say(f"packs the crates: `{' '.join(words)}`")
     env = {**os.environ, "CARGO_TARGET_DIR": str(MADE.parent)}
     run(*words, cwd=place, env=env)
-    made = sorted(MADE.rglob("*.crate"))
+    # In more than one place, by what cargo was asked for.
+    made = [file for _, file in sorted({file.name: file for file in MADE.rglob("*.crate")}.items())]
     say(f"{len(made)} crates: {', '.join(file.name for file in made)}")
-    if settings.obstacles:
-        say(f"unpublishable: {'; '.join(settings.obstacles)}")
+    if settings.obstacles_of_source:
+        # Only now: of crates that have this mark, cargo does not pack the chain.
+        for manifest in manifests(place):
+            insert(manifest, "[package]", "publish = false")
+        say(f"unpublishable: {'; '.join(settings.obstacles_of_source)}")
     return made
+
+
+def manifests(place):
+    return sorted((place / "crates").glob("*/Cargo.toml"))
 
 
 def clone(settings):
@@ -49,11 +57,12 @@ def clone(settings):
     run("git", "clone", "--quiet", "--local", "--no-hardlinks", ROOT, place)
     page = WORK / "web"
     if not page.is_dir():
+        fetch.web()
         page = binary.web()
     shutil.copytree(page, place / "crates/toolcrib-server/web-assets")
-    line = f'repository = "{settings.repository}"' if settings.publishable else "publish = false"
-    for manifest in sorted((place / "crates").glob("*/Cargo.toml")):
-        insert(manifest, "[package]", line)
+    if settings.publisher["repository"]:
+        for manifest in manifests(place):
+            insert(manifest, "[package]", f'repository = "{settings.repository}"')
     if settings.publisher["base-url"]:
         manifest = place / "crates/toolcrib-cli/Cargo.toml"
         insert(manifest, "[package.metadata.binstall]", f'pkg-url = "{settings.archive_url("{ target }")}"')
