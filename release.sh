@@ -2,8 +2,8 @@
 # Builds what is released. CI uploads it and does nothing else.
 #
 #   ./release.sh fetch              gets the tools, into target/release-tools; needs the network
-#   ./release.sh build [VERSION]    builds every package of every target in release.toml into target/release-VERSION; needs no network
-#   ./release.sh crates             packs every crate and tries to publish it (dry run); needs crates.io
+#   ./release.sh build [VERSION]    builds every package of every target in release.toml into target/packages/VERSION; needs no network
+#   ./release.sh crates [upload]    packs every crate and tries to publish it, or publishes it; needs crates.io
 #   ./release.sh check [VERSION]    says what is there and what keeps it from being published
 #
 # RELEASE_TARGETS="x86_64-unknown-linux-gnu" builds for fewer targets. RELEASE_SECRET_KEY names the minisign key that signs; without it a

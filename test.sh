@@ -36,6 +36,13 @@ skip() {
     printf '\n==> SKIPPED %s: %s\n' "$1" "$2"
 }
 
+# Lists the tests that could not run here, and passed: what they say is in this file.
+skipped_tests() {
+    local line
+    while IFS= read -r line; do skip "${line%%: *}" "${line#*: }"; done < <(sort -u "$TOOLCRIB_TEST_SKIPPED")
+    rm -f "$TOOLCRIB_TEST_SKIPPED"
+}
+
 # Fetches a cargo command that is not there. A debug build: it is used once, and builds in a third of the time.
 need() {
     command -v "cargo-$1" >/dev/null || cargo install "cargo-$1" --version "$2" --locked --debug
@@ -272,8 +279,7 @@ if wanted test; then
     TOOLCRIB_TEST_SKIPPED=$(mktemp)
     export TOOLCRIB_TEST_SKIPPED
     part test cargo nextest run --workspace --all-features --locked
-    while IFS= read -r line; do skip "${line%%: *}" "${line#*: }"; done < <(sort -u "$TOOLCRIB_TEST_SKIPPED")
-    rm -f "$TOOLCRIB_TEST_SKIPPED"
+    skipped_tests
 fi
 # A part of `test`, so it runs only where it is named.
 if [ "${#only[@]}" -ne 0 ] && wanted unit; then
@@ -333,7 +339,12 @@ if wanted deny; then
 fi
 # That the fuzz targets build, which a stable compiler can tell.
 if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
-if [ "${#only[@]}" -ne 0 ] && wanted release; then part release tests/release/run.sh; fi
+if [ "${#only[@]}" -ne 0 ] && wanted release; then
+    TOOLCRIB_TEST_SKIPPED=$(mktemp)
+    export TOOLCRIB_TEST_SKIPPED
+    part release tests/release/run.sh
+    skipped_tests
+fi
 if [ "${#only[@]}" -eq 0 ]; then
     skip fuzz "./test.sh fuzz runs it; the property tests, which cover the same parsers, ran"
 elif wanted fuzz; then

@@ -23,25 +23,36 @@ LIMITS = {".tar.gz": 10 * MB, ".whl": 11 * MB, ".tgz": 11 * MB}
 
 def build(settings):
     started = time.monotonic()
-    if not settings.is_clean:
-        say("the source has changes that are not committed; the packages name the last commit")
-    out = settings.out
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
+    for obstacle in settings.obstacles:
+        say(f"the packages will be marked unpublishable: {obstacle}")
+    # A wrong key is found before anything is compiled.
+    keys = sign.key(settings)
     page = binary.web()
     binaries = {target: binary.build(settings, target, page) for target in settings.targets}
+    for target, built in binaries.items():
+        glibc, wanted = binary.oldest_glibc(built), settings.toml["build"]["glibc"]
+        if [int(part) for part in glibc.split(".")] > [int(part) for part in wanted.split(".")]:
+            raise Refused(f"the binary for {target.triple} needs glibc {glibc}, newer than {wanted}")
     runnable = [target for target in settings.targets if binary.is_runnable(target)]
     if not runnable:
         raise Refused("completions and manual pages are printed by the binary of this machine; build its target, too")
     spoken = binary.spoken(binaries[runnable[0]], WORK / "spoken")
+    pack(settings, {target: built.read_bytes() for target, built in binaries.items()}, spoken, keys)
+    check(settings)
+    say(f"done in {time.monotonic() - started:.0f} s")
+
+
+def pack(settings, binaries, spoken, keys):
+    """Makes every package of these binaries."""
+    out = settings.out
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    if settings.obstacles:
+        # First, so that no state of the directory lacks it.
+        (out / "UNPUBLISHABLE").write_text("".join(f"{obstacle}\n" for obstacle in settings.obstacles))
     for_image = []
-    for target in settings.targets:
+    for target, content in binaries.items():
         say(f"packs {target.triple}")
-        glibc = binary.oldest_glibc(binaries[target])
-        wanted = settings.toml["build"]["glibc"]
-        if [int(part) for part in glibc.split(".")] > [int(part) for part in wanted.split(".")]:
-            raise Refused(f"the binary for {target.triple} needs glibc {glibc}, newer than {wanted}")
-        content = binaries[target].read_bytes()
         sbom, licences = contents.sbom(settings, target), contents.third_party(target)
         archive(settings, target, content, spoken, sbom, licences)
         files = installed.files(content, spoken, sbom, licences)
@@ -53,11 +64,11 @@ def build(settings):
         # Units and completions are of no use in a container.
         kept = ("usr/bin/", "usr/share/doc/")
         for_image.append((target, [file for file in files if file.path.startswith(kept)]))
-    name, packed = npm.build_main(settings, settings.targets)
+    name, packed = npm.build_main(settings, list(binaries))
     (out / name).write_bytes(packed)
     image.build(settings, for_image, out)
     (out / "server.json").write_text(texts.server_json(settings))
-    secret, public = sign.key(settings)
+    secret, public = keys
     (out / "toolcrib.pub").write_text(f"untrusted comment: minisign public key of toolcrib\n{public}\n")
     (out / "install.sh").write_text(texts.installer(settings, public))
     (out / "install.sh").chmod(0o755)
@@ -65,17 +76,13 @@ def build(settings):
     (out / "toolcrib.rb").write_text(texts.formula(settings, sums))
     (out / "flake.nix").write_text(texts.flake(settings, sums))
     (out / "latest").write_text(f"{settings.version}\n")
-    if not settings.publishable:
-        (out / "UNPUBLISHABLE").write_text(f"release.toml does not set: {', '.join(settings.unset)}\n")
     sums = {file.name: sha256(file.read_bytes()) for file in sorted(out.iterdir())}
     (out / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
-    for target in settings.targets:
+    for target in binaries:
         file = out / f"{settings.archive_name(target)}.tar.gz"
         (out / f"{file.name}.sha256").write_text(f"{sums[file.name]}  {file.name}\n")
-        sign.sign(settings, file, secret)
-    sign.sign(settings, out / "SHA256SUMS", secret)
-    check(settings)
-    say(f"done in {time.monotonic() - started:.0f} s")
+        sign.sign(settings, file, secret, public)
+    sign.sign(settings, out / "SHA256SUMS", secret, public)
 
 
 def archive(settings, target, content, spoken, sbom, licences):
@@ -108,5 +115,6 @@ def check(settings):
             too_large.append(f"{file.name} is over {limit // MB} MB")
     if too_large:
         raise Refused("; ".join(too_large))
-    if settings.unset:
-        say(f"unpublishable: release.toml does not set {', '.join(settings.unset)}")
+    mark = out / "UNPUBLISHABLE"
+    if mark.exists():
+        say(f"unpublishable: {'; '.join(mark.read_text().splitlines())}")

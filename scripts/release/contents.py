@@ -1,5 +1,6 @@
 """What every package carries beside the binary: licences, the list of parts (SBOM), service units."""
 
+import functools
 import json
 import re
 import tomllib
@@ -33,28 +34,31 @@ def units():
     ]
 
 
+@functools.cache
 def crates(target):
-    """The crates in the binary of a target, by name and version, and who needs whom."""
-    words = ["cargo", "metadata", "--format-version=1", "--locked", "--offline", "--filter-platform", target.triple]
-    told = json.loads(run(*words, capture_output=True, env=toolchain.environment(target.triple)).stdout)
-    packages = {package["id"]: package for package in told["packages"]}
-    nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
-    root = next(id for id, package in packages.items() if package["name"] == "toolcrib-cli")
-    found, open_ids, needs = {}, [root], {}
-    while open_ids:
-        id = open_ids.pop()
-        if id in found:
-            continue
-        found[id] = packages[id]
-        # What only tests need is not in the binary; what build scripts need is named, as they run.
-        needed = [
-            dependency["pkg"]
-            for dependency in nodes[id]["deps"]
-            if any(kind["kind"] in (None, "build") for kind in dependency["dep_kinds"])
-        ]
-        needs[id] = sorted(needed)
-        open_ids += needed
-    return root, found, needs
+    """The crates in the binary of a target, and what its build scripts need: the root, the packages, and who needs whom, by id.
+
+    `cargo tree` knows the features of the release; `cargo metadata` would join those that tests switch on.
+    """
+    env = toolchain.environment(target.triple)
+    shared = ["--locked", "--offline"]
+    told = run(
+        "cargo", "metadata", "--format-version=1", *shared, "--filter-platform", target.triple, env=env, capture_output=True
+    ).stdout
+    packages = {(package["name"], package["version"]): package for package in json.loads(told)["packages"]}
+    words = ["cargo", "tree", *shared, "-p", "toolcrib-cli", "-e", "normal,build", "--target", target.triple]
+    told = run(*words, "--prefix", "depth", "--charset", "ascii", env=env, capture_output=True, text=True).stdout
+    found, needs, above = {}, {}, []
+    for line in told.splitlines():
+        # `2serde v1.0.0 (*)`: how deep, and which; what it needs is below it where it is named first.
+        depth, name, version = re.match(r"(\d+)(\S+) v(\S+)", line).groups()
+        package = packages[name, version]
+        found[package["id"]] = package
+        needs.setdefault(package["id"], set())
+        above[int(depth) :] = [package["id"]]
+        if len(above) > 1:
+            needs[above[-2]].add(package["id"])
+    return above[0], found, {id: sorted(needed) for id, needed in needs.items()}
 
 
 def purl(package):

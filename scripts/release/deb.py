@@ -71,7 +71,7 @@ def build(settings, target, files, out):
         "Recommends: ca-certificates, bash, git",
         "Section: devel",
         "Priority: optional",
-        *([f"Homepage: {settings.repository}"] if settings.publishable else ["Unpublishable: release.toml names no publisher"]),
+        *([f"Homepage: {settings.repository}"] if settings.publishable else [f"Unpublishable: {'; '.join(settings.obstacles)}"]),
         f"Description: {contents.SUMMARY.rstrip('.')}",
         *[f" {line}" for line in textwrap.wrap(contents.DESCRIPTION, 76)],
     ]

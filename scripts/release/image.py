@@ -5,8 +5,10 @@ The base is a few packages of Debian, unpacked and never started; so it is made 
 
 import io
 import json
+import re
 import shutil
 import tarfile
+from datetime import datetime, timezone
 
 import contents
 from archive import File, gz, sha256, tar, tar_gz
@@ -14,9 +16,11 @@ from settings import TOOLS, WORK, run, say
 
 PACKAGES = ["bash", "ca-certificates", "coreutils", "findutils", "git", "grep", "sed"]
 SUITE = "bookworm"
-# What no program needs.
+# Left out because no program needs it; but the licences of the packages are kept.
+COPYRIGHT = re.compile(r"usr/share/doc(/[^/]+(/copyright)?)?")
 LEFT_OUT = ("usr/share/doc/", "usr/share/man/", "usr/share/locale/", "usr/share/info/", "var/cache/", "var/lib/apt/", "var/log/", "dev/")
 USER = 1000
+INDEX = "application/vnd.oci.image.index.v1+json"
 
 
 def base_file(target):
@@ -46,7 +50,8 @@ def base_layer(target, epoch):
             name = entry.name.removeprefix("./").rstrip("/")
             if name.startswith("usr/share/ca-certificates/mozilla/") and entry.isfile():
                 roots[name] = packed.extractfile(entry).read()
-            wanted = name not in ("", ".") and not f"{name}/".startswith(LEFT_OUT)
+            left_out = f"{name}/".startswith(LEFT_OUT) and not COPYRIGHT.fullmatch(name)
+            wanted = name not in ("", ".") and not left_out
             if wanted and (entry.isfile() or entry.isdir() or entry.issym() or entry.islnk()):
                 entries[name] = entry
         for name in sorted(entries, key=lambda name: (entries[name].islnk(), name)):
@@ -90,7 +95,7 @@ def build(settings, by_target, out):
         blobs.append(File(f"blobs/sha256/{digest}", content))
         return {"digest": f"sha256:{digest}", "size": len(content)}
 
-    created = f"{__import__('datetime').datetime.fromtimestamp(settings.epoch, __import__('datetime').timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
+    created = f"{datetime.fromtimestamp(settings.epoch, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
     labels = {
         "org.opencontainers.image.title": "toolcrib",
         "org.opencontainers.image.description": contents.SUMMARY,
@@ -137,7 +142,11 @@ def build(settings, by_target, out):
                 "annotations": {"org.opencontainers.image.ref.name": f"{settings.version}-{target.oci}"},
             }
         )
-    index = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": manifests}
+    # By its version, the image of every architecture: registries and engines choose theirs.
+    plain = [{key: value for key, value in entry.items() if key != "annotations"} for entry in manifests]
+    every = {"schemaVersion": 2, "mediaType": INDEX, "manifests": plain}
+    named = {"mediaType": INDEX, **blob(document(every)), "annotations": {"org.opencontainers.image.ref.name": settings.version}}
+    index = {"schemaVersion": 2, "mediaType": INDEX, "manifests": [named, *manifests]}
     files = [
         File("oci-layout", document({"imageLayoutVersion": "1.0.0"})),
         File("index.json", document(index)),

@@ -19,12 +19,12 @@ def main(words):
         import build
 
         build.check(Settings(*rest))
-    elif verb == "crates" and not rest:
+    elif verb == "crates" and rest in ([], ["upload"]):
         import crates
 
-        crates.dry_run(Settings())
+        crates.publish(Settings(), crates.Upload(bool(rest)))
     else:
-        print("usage: ./release.sh fetch | build [VERSION] | check [VERSION] | crates", file=sys.stderr)
+        print("usage: ./release.sh fetch | build [VERSION] | check [VERSION] | crates [upload]", file=sys.stderr)
         return 2
     return 0
 

@@ -62,7 +62,7 @@ def build(settings, target, files, out):
         File(file.path.replace("zsh/vendor-completions", "zsh/site-functions"), file.content, file.mode) for file in files
     ]
     installed.write(files, place / "tree", settings.epoch)
-    unmarked = "" if settings.publishable else "Group: unpublishable: release.toml names no publisher\n"
+    unmarked = "" if settings.publishable else f"Group: unpublishable: {'; '.join(settings.obstacles)}\n"
     spec = SPEC.format(
         version=version(settings),
         summary=contents.SUMMARY.rstrip("."),

@@ -1,5 +1,6 @@
 """release.toml, the version, and where things are."""
 
+import functools
 import os
 import re
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = ROOT / "target/release-tools"
 WORK = ROOT / "target/release-work"
+# What can be uploaded, and nothing else, by version. Keys and tools are never below it.
+PACKAGES = ROOT / "target/packages"
 
 
 class Refused(Exception):
@@ -43,7 +46,8 @@ TARGETS = {
 
 class Settings:
     def __init__(self, version=None):
-        with open(ROOT / "release.toml", "rb") as file:
+        # Another file is for tests of what is published.
+        with open(os.environ.get("RELEASE_TOML") or ROOT / "release.toml", "rb") as file:
             self.toml = tomllib.load(file)
         with open(ROOT / "Cargo.toml", "rb") as file:
             self.cargo_version = tomllib.load(file)["workspace"]["package"]["version"]
@@ -54,7 +58,7 @@ class Settings:
             )
         if not re.fullmatch(r"\d+\.\d+\.\d+(-[a-z0-9.]+)?", self.version):
             raise Refused(f"`{self.version}` is not a version")
-        self.out = ROOT / f"target/release-{self.version}"
+        self.out = PACKAGES / self.version
         self.publisher = self.toml["publisher"]
         self.names = self.toml["names"]
         self.tools = self.toml["tools"]
@@ -66,14 +70,28 @@ class Settings:
             )
         self.targets = [TARGETS[triple] for triple in wanted]
 
-    @property
-    def unset(self):
-        """What must be set before anything can be published."""
-        return [key for key, value in self.publisher.items() if not value]
+    @functools.cached_property
+    def obstacles(self):
+        """Why these packages must not be published."""
+        if os.environ.get("RELEASE_SECRET_KEY"):
+            return self.obstacles_of_source
+        return [*self.obstacles_of_source, "RELEASE_SECRET_KEY is not set, so a throw-away key signs"]
+
+    @functools.cached_property
+    def obstacles_of_source(self):
+        """Why nothing of this source must be published: what is not signed, either."""
+        unset = [key for key, value in self.publisher.items() if not value]
+        found = [f"release.toml does not set {', '.join(unset)}"] if unset else []
+        if not self.is_clean:
+            found.append("the source has changes that are not committed")
+        rust = self.toml["build"]["rust"]
+        if not (said := rustc()).startswith(f"rustc {rust} "):
+            found.append(f"the compiler is {said}, not {rust} of release.toml")
+        return found
 
     @property
     def publishable(self):
-        return not self.unset
+        return not self.obstacles
 
     @property
     def repository(self):
@@ -99,7 +117,7 @@ class Settings:
     def commit(self):
         return git("rev-parse", "HEAD")
 
-    @property
+    @functools.cached_property
     def is_clean(self):
         return not git("status", "--porcelain")
 
@@ -110,6 +128,13 @@ class Settings:
 
     def archive_name(self, target):
         return f"toolcrib-{self.version}-{target.triple}"
+
+    def archive_url(self, triple):
+        return f"{self.base_url}/download/v{self.version}/toolcrib-{self.version}-{triple}.tar.gz"
+
+
+def rustc():
+    return run("rustc", "--version", capture_output=True, text=True).stdout.strip()
 
 
 def git(*words):

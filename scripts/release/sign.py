@@ -2,13 +2,23 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 from settings import WORK, Refused, run
 
 
 def key(settings):
-    """The secret key's file and the public key."""
+    """The secret key's file and the public key, which belong together."""
+    secret, public = find(settings)
+    with tempfile.TemporaryDirectory() as place:
+        probe = Path(place) / "probe"
+        probe.write_text("probe\n")
+        sign(settings, probe, secret, public)
+    return secret, public
+
+
+def find(settings):
     given = os.environ.get("RELEASE_SECRET_KEY")
     if given:
         if not settings.publisher["public-key"]:
@@ -23,7 +33,12 @@ def key(settings):
     return secret, public.read_text().splitlines()[1]
 
 
-def sign(settings, file, secret):
-    """Writes FILE.minisig. The comment has no time: the same file has the same signature."""
+def sign(settings, file, secret, public):
+    """Writes FILE.minisig, and verifies it. The comment has no time: the same file has the same signature."""
     comment = f"toolcrib {settings.version} {file.name}"
     run("minisign", "-S", "-s", secret, "-m", file, "-t", comment, "-x", f"{file}.minisig", stdout=-3)
+    try:
+        run("minisign", "-V", "-q", "-P", public, "-m", file, "-x", f"{file}.minisig", capture_output=True)
+    except Refused:
+        Path(f"{file}.minisig").unlink()
+        raise Refused(f"the signature of {file.name} does not fit the public key; RELEASE_SECRET_KEY is another key than `public-key` in release.toml") from None

@@ -19,7 +19,11 @@ def server_json(settings):
         "title": "Toolcrib",
         "description": contents.SUMMARY,
         "version": settings.version,
-        **({"repository": {"url": settings.repository, "source": "github"}} if settings.publishable else {}),
+        **(
+            {"repository": {"url": settings.repository, "source": "github"}}
+            if settings.publishable
+            else {"_meta": {"io.modelcontextprotocol.registry/publisher-provided": {"unpublishable": settings.obstacles}}}
+        ),
         "packages": [
             {
                 "registryType": "npm",
@@ -42,9 +46,9 @@ def server_json(settings):
     return json.dumps(entry, indent=2) + "\n"
 
 
-def installer(settings, public_key):
-    text = (ROOT / "install.sh").read_text()
-    text = text.replace("@BASE_URL@", settings.publisher["base-url"].rstrip("/"))
+def installer(settings, public_key, base_url=None):
+    base_url = settings.publisher["base-url"] if base_url is None else base_url
+    text = (ROOT / "install.sh").read_text().replace("@BASE_URL@", base_url.rstrip("/"))
     return text.replace("@PUBLIC_KEY@", public_key)
 
 
@@ -53,11 +57,11 @@ def formula(settings, sums):
     parts = []
     for target in settings.targets:
         cpu = "intel" if target.machine == "x86_64" else "arm"
-        file = f"{settings.archive_name(target)}.tar.gz"
+        digest = sums[f"{settings.archive_name(target)}.tar.gz"]
         parts.append(
             f"    on_{cpu} do\n"
-            f'      url "{settings.base_url}/v{settings.version}/{file}"\n'
-            f'      sha256 "{sums[file]}"\n'
+            f'      url "{settings.archive_url(target.triple)}"\n'
+            f'      sha256 "{digest}"\n'
             "    end\n"
         )
     return f"""\
@@ -106,7 +110,7 @@ def flake(settings, sums):
       pname = "toolcrib";
       version = "{settings.version}";
       src = pkgs.fetchurl {{
-        url = "{settings.base_url}/v{settings.version}/toolcrib-{settings.version}-${{build.triple}}.tar.gz";
+        url = "{settings.archive_url('${build.triple}')}";
         sha256 = build.sha256;
       }};
       nativeBuildInputs = [ pkgs.autoPatchelfHook pkgs.installShellFiles ];

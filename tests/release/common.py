@@ -16,11 +16,13 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/release"))
 
 import image  # noqa: E402
+import texts  # noqa: E402
 from settings import TARGETS, TOOLS, WORK, Settings  # noqa: E402
 
 SETTINGS = Settings()
@@ -28,6 +30,8 @@ OUT = SETTINGS.out
 VERSION = SETTINGS.version
 HERE = next(target for target in TARGETS.values() if target.machine == os.uname().machine)
 ARCHIVE = f"{SETTINGS.archive_name(HERE)}.tar.gz"
+# How these packages were made; the key that signed them need not be here any more.
+IS_PUBLISHABLE = not (OUT / "UNPUBLISHABLE").exists()
 DEADLINE = 60
 # By its path: it is looked for with the environment of the program.
 CHROOT = shutil.which("chroot") or "/usr/sbin/chroot"
@@ -46,15 +50,17 @@ def succeeds(*words, **options):
 
 @contextlib.contextmanager
 def serving(answer):
-    """A server on loopback: `answer(path)` gives (content type, bytes), or None for 404. Gives its URL and the paths that were asked."""
+    """A server on loopback: `answer(path)` gives (content type, bytes), or None for 404, or the path to go to. Gives its URL and the paths that were asked."""
     asked = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(self.path)
             found = answer(self.path)
-            kind, content = found or ("text/plain", b"not found\n")
-            self.send_response(200 if found else 404)
+            kind, content = ("text/plain", b"not found\n") if found is None or isinstance(found, str) else found
+            self.send_response(404 if found is None else 302 if isinstance(found, str) else 200)
+            if isinstance(found, str):
+                self.send_header("Location", found)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
@@ -75,14 +81,35 @@ def serving(answer):
         server.server_close()
 
 
+# As the forge has it.
+RELEASES = "/owner/toolcrib/releases"
+
+
 def released(path):
-    """The files of the release as they lie below the base URL."""
-    parts = path.strip("/").split("/")
-    if parts in (["latest"], ["install.sh"]):
-        return "text/plain", (OUT / parts[0]).read_bytes()
-    if len(parts) == 2 and parts[0] == f"v{VERSION}" and (OUT / parts[1]).is_file():
-        return "application/octet-stream", (OUT / parts[1]).read_bytes()
-    return None
+    """The files of the release, at the addresses that GitHub gives them and at no others."""
+    newest, of_version = f"{RELEASES}/latest/download/", f"{RELEASES}/download/v{VERSION}/"
+    if path.startswith(newest):
+        return of_version + path.removeprefix(newest)
+    name = path.removeprefix(of_version)
+    if name == path or "/" in name or not (OUT / name).is_file():
+        return None
+    return "application/octet-stream", (OUT / name).read_bytes()
+
+
+@contextlib.contextmanager
+def publishing():
+    """A server with the release as it would be if the server's address were in release.toml. Gives the base URL."""
+    where = {}
+
+    def answer(path):
+        if path == f"{RELEASES}/download/v{VERSION}/install.sh":
+            public = (OUT / "toolcrib.pub").read_text().splitlines()[1]
+            return "text/plain", texts.installer(SETTINGS, public, where["base"]).encode()
+        return released(path)
+
+    with serving(answer) as (url, _):
+        where["base"] = f"{url}{RELEASES}"
+        yield where["base"]
 
 
 @contextlib.contextmanager
@@ -92,13 +119,13 @@ def directory():
 
 
 # What `install.sh` and the package managers need in a root that has nothing else.
-IN_ROOT = ["bash", "coreutils", "curl", "diffutils", "dpkg", "grep", "gzip", "libc-bin", "minisign", "sed", "tar"]
+IN_ROOT = ["bash", "busybox-static", "coreutils", "curl", "dash", "diffutils", "dpkg", "grep", "gzip", "libc-bin", "minisign", "sed", "tar", "wget"]
 
 
 @functools.cache
 def root_tar():
     """A Debian of a few packages, unpacked and never started."""
-    made = TOOLS / f"test-root-{HERE.deb}.tar"
+    made = TOOLS / f"test-root-{HERE.deb}-{zlib.crc32(' '.join(IN_ROOT).encode()):08x}.tar"
     if not made.is_file():
         part = made.with_suffix(".part.tar")
         subprocess.run(

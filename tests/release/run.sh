@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds a release for this machine and tries every package of it. `./test.sh release` runs it; RELEASE_TWICE=1 also compiles twice and compares.
+# Builds a release for this machine and tries every package of it. `./test.sh release` runs it; RELEASE_TWICE=1 also compiles twice and compares,
+# RELEASE_TARGETS names other targets.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 # With RELEASE_PREBUILT=1 the packages that are there are tried.
@@ -8,7 +9,9 @@ if [ -z "${RELEASE_PREBUILT:-}" ]; then
 fi
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     missing=()
-    for program in umoci systemd-analyze; do command -v $program >/dev/null || missing+=("${program/systemd-analyze/systemd}"); done
+    for program in umoci:umoci skopeo:skopeo systemd-analyze:systemd qemu-aarch64:qemu-user; do
+        command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
+    done
     [ ${#missing[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || true
 fi
 [ -n "${RELEASE_PREBUILT:-}" ] || ./release.sh fetch
@@ -20,4 +23,4 @@ elif unshare --net true 2>/dev/null; then
 else
     ./release.sh build
 fi
-PYTHONDONTWRITEBYTECODE=1 target/release-tools/python/bin/python -m unittest discover --start-directory tests/release --verbose
+PYTHONDONTWRITEBYTECODE=1 target/release-tools/python/bin/python tests/release/main.py "$@"

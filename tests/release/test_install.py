@@ -1,26 +1,44 @@
 """install.sh, from a server on loopback into a clean root."""
 
 import os
+import re
 import shutil
-import tarfile
 import time
 import unittest
 
-from common import ARCHIVE, OUT, VERSION, clean_root, directory, in_root, needs_root, ran, released, say, serving
+from common import ARCHIVE, IS_PUBLISHABLE, OUT, RELEASES, ROOT, VERSION, clean_root, directory, in_root, needs_root, publishing, released, say, serving
+
+SHELLS = ["bash", "dash"]
 
 
-def install(root, url, *words, **options):
-    """The one line, as it is pasted."""
-    words = " ".join(["--from", url, *words])
-    return in_root(root, "bash", "-c", f"set -o pipefail; curl -fsSL {url}/install.sh | sh -s -- {words}", cwd="/", **options)
+def install(root, url, *words, shell="sh", **options):
+    """The one line, with another server."""
+    base = f"{url}{RELEASES}"
+    words = " ".join(["--from", base, *words])
+    line = f"set -o pipefail; curl -fsSL {base}/latest/download/install.sh | {shell} -s -- {words}"
+    return in_root(root, "bash", "-c", line, cwd="/", **options)
+
+
+def without(root, *names):
+    """A root where these programs are not installed."""
+    for name in names:
+        for place in ["usr/bin", "bin", "usr/local/bin"]:
+            (root / place / name).unlink(missing_ok=True)
+
+
+def script(root, path, text):
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text)
+    (root / path).chmod(0o755)
 
 
 @needs_root
 class Install(unittest.TestCase):
-    def test_one_line_installs_it_and_says_what_to_do_next(self):
-        with serving(released) as (url, _), clean_root() as root:
+    def test_the_line_of_the_readme_installs_it_and_says_what_to_do_next(self):
+        line = re.search(r"`(curl [^`]*)`", (ROOT / "README.md").read_text())[1].replace("\\|", "|")
+        with publishing() as base, clean_root() as root:
             started = time.monotonic()
-            done = install(root, url)
+            done = in_root(root, "bash", "-c", f"set -o pipefail; {line.replace('BASE-URL', base)}", cwd="/")
             version = in_root(root, "/home/user/.local/bin/toolcrib", "--version")
             took = time.monotonic() - started
             self.assertEqual(done.returncode, 0, done.stderr)
@@ -29,9 +47,10 @@ class Install(unittest.TestCase):
             self.assertLessEqual(took, 5)
             for part in ["verified by sha256 and signature", "put it on your path", "toolcrib doctor", "toolcrib connect"]:
                 self.assertIn(part, done.stderr)
-            # Again: an upgrade, over a program that runs.
-            self.assertEqual(install(root, url, "--version", VERSION).returncode, 0)
-            gone = in_root(root, "sh", "-c", "curl -fsSL $0/install.sh | sh -s -- --uninstall", url)
+            # Again: an upgrade, over what is there.
+            piped = f"curl -fsSL {base}/latest/download/install.sh | sh -s --"
+            self.assertEqual(in_root(root, "sh", "-c", f"{piped} --version {VERSION}").returncode, 0)
+            gone = in_root(root, "sh", "-c", f"{piped} --uninstall")
             self.assertEqual(gone.returncode, 0, gone.stderr)
             self.assertEqual(os.listdir(root / "home/user/.local/bin"), [])
             self.assertEqual(os.listdir(root / "tmp"), [])
@@ -89,14 +108,74 @@ class Install(unittest.TestCase):
             ("Linux", "riscv64", "there is no build for riscv64"),
         ]:
             with self.subTest(machine), serving(released) as (url, asked), clean_root() as root:
-                fake = root / "usr/local/bin/uname"
-                fake.parent.mkdir(parents=True, exist_ok=True)
-                fake.write_text(f'#!/bin/sh\ncase $1 in -s) echo {system} ;; -m) echo {machine} ;; esac\n')
-                fake.chmod(0o755)
+                script(root, "usr/local/bin/uname", f'#!/bin/sh\ncase $1 in -s) echo {system} ;; -m) echo {machine} ;; esac\n')
                 refused = install(root, url)
                 self.assertEqual(refused.returncode, 1)
                 self.assertIn(said, refused.stderr)
-                self.assertEqual(asked, ["/install.sh"])
+                self.assert_only_the_script_was_asked_for(asked)
+
+    def assert_only_the_script_was_asked_for(self, asked):
+        self.assertEqual({path.rsplit("/", 1)[1] for path in asked}, {"install.sh"})
+
+    def test_a_system_with_another_c_library_is_refused(self):
+        # Nothing but busybox, without any C library, as Alpine is without this one.
+        with serving(released) as (url, asked), clean_root() as full, directory() as root:
+            (root / "bin").mkdir()
+            shutil.copy(full / "bin/busybox", root / "bin/busybox")
+            for name in ["sh", "uname"]:
+                (root / "bin" / name).symlink_to("busybox")
+            script(root, "tmp/install.sh", (OUT / "install.sh").read_text())
+            root.chmod(0o755)
+            refused = in_root(root, "sh", "/tmp/install.sh", "--from", f"{url}{RELEASES}")
+            self.assertEqual(refused.returncode, 1, refused.stderr)
+            self.assertIn("the builds need glibc, and this system has another C library", refused.stderr)
+            self.assertEqual(asked, [])
+
+    def test_any_shell_of_posix_runs_it(self):
+        with serving(released) as (url, _), clean_root() as root:
+            for shell in SHELLS:
+                with self.subTest(shell):
+                    done = install(root, url, "--to", f"/home/user/{shell}", shell=shell)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertTrue((root / f"home/user/{shell}/toolcrib").is_file())
+
+    def test_a_script_that_was_cut_off_does_nothing(self):
+        text = (OUT / "install.sh").read_text()
+        with serving(released) as (url, asked), clean_root() as root:
+            before = sorted((root / "home/user").iterdir())
+            for part in range(1, 8):
+                script(root, "tmp/cut.sh", text[: len(text) * part // 8])
+                in_root(root, "sh", "/tmp/cut.sh", "--from", f"{url}{RELEASES}")
+            script(root, "tmp/cut.sh", text.removesuffix('main "$@"\n'))
+            in_root(root, "sh", "/tmp/cut.sh", "--from", f"{url}{RELEASES}")
+            self.assertEqual((asked, sorted((root / "home/user").iterdir())), ([], before))
+
+    def test_wget_will_do_and_without_either_it_says_what_is_missing(self):
+        with serving(released) as (url, asked), clean_root() as root:
+            script(root, "tmp/install.sh", (OUT / "install.sh").read_text())
+            words = ["sh", "/tmp/install.sh", "--from", f"{url}{RELEASES}"]
+            without(root, "curl")
+            self.assertTrue((root / "usr/bin/wget").is_file())
+            done = in_root(root, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(in_root(root, "/home/user/.local/bin/toolcrib", "--version").stdout, f"toolcrib {VERSION}\n")
+            del asked[:]
+            without(root, "wget")
+            refused = in_root(root, *words, "--to", "/home/user/other")
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("curl or wget is needed", refused.stderr)
+            self.assertEqual((asked, (root / "home/user/other").exists()), ([], False))
+
+    def test_without_home_it_asks_where_to_install(self):
+        with serving(released) as (url, _), clean_root() as root:
+            script(root, "tmp/install.sh", (OUT / "install.sh").read_text())
+            words = ["env", "-u", "HOME", "sh", "/tmp/install.sh", "--from", f"{url}{RELEASES}"]
+            refused = in_root(root, *words)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("HOME is not set; say where to install with --to DIR", refused.stderr)
+            done = in_root(root, *words, "--to", "/home/user/bin")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue((root / "home/user/bin/toolcrib").is_file())
 
     def test_it_installs_from_files_without_a_network(self):
         with clean_root() as root:
@@ -107,9 +186,10 @@ class Install(unittest.TestCase):
             self.assertIn("verified by sha256 and signature", done.stderr)
             self.assertEqual(in_root(root, "/home/user/bin/toolcrib", "--version").stdout, f"toolcrib {VERSION}\n")
 
+    @unittest.skipIf(IS_PUBLISHABLE, "release.toml names a server")
     def test_a_copy_that_names_no_server_says_so(self):
         with clean_root() as root:
             shutil.copy(OUT / "install.sh", root / "tmp/install.sh")
             refused = in_root(root, "sh", "/tmp/install.sh", "--version", VERSION)
             self.assertEqual(refused.returncode, 1)
-            self.assertIn("--from URL or --file ARCHIVE", refused.stderr)
+            self.assertIn("--from BASE-URL or --file ARCHIVE", refused.stderr)

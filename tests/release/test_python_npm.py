@@ -11,7 +11,7 @@ import tarfile
 import unittest
 import zipfile
 
-from common import HERE, OUT, SETTINGS, TOOLS, VERSION, directory, fastest, ran, say, serving, speaks_mcp, succeeds
+from common import HERE, IS_PUBLISHABLE, OUT, SETTINGS, TOOLS, VERSION, directory, fastest, ran, say, serving, speaks_mcp, succeeds
 
 import archive  # noqa: E402
 import npm  # noqa: E402
@@ -98,8 +98,7 @@ class Wheel(unittest.TestCase):
                 self.assertEqual((digest, size), (f"sha256={wheel.digest(content)}", str(len(content))))
             metadata = packed.read(next(name for name in names if name.endswith("/METADATA"))).decode()
         self.assertIn(f"mcp-name: {SETTINGS.mcp_name}", metadata)
-        if not SETTINGS.publishable:
-            self.assertIn("Classifier: Private :: Do Not Upload", metadata)
+        self.assertEqual("Classifier: Private :: Do Not Upload" in metadata, not IS_PUBLISHABLE)
 
     def test_pip_installs_and_removes_it(self):
         with directory() as place:
@@ -173,6 +172,15 @@ class Npm(unittest.TestCase):
             self.assertEqual(ended.returncode, 0, ended.stderr)
             self.assertIn("stopping", ended.stderr)
 
+    def test_npm_installs_it_from_files_without_a_registry(self):
+        names = [npm.platform(SETTINGS, HERE), SETTINGS.names["npm"]]
+        files = [OUT / npm.file_name(name, VERSION) for name in names]
+        with serving(lambda _: None) as (url, asked), directory() as place:
+            env = {**self.env(place, url), "npm_config_offline": "true", "npm_config_prefix": str(place / "global")}
+            succeeds("npm", "install", "--global", *files, env=env, cwd=place)
+            self.assertEqual(succeeds(place / "global/bin/toolcrib", "--version", env=env).stdout, f"toolcrib {VERSION}\n")
+            self.assertEqual(asked, [])
+
     def test_without_its_platform_package_the_shim_says_what_to_do(self):
         with directory() as place:
             with tarfile.open(OUT / npm.file_name(SETTINGS.names["npm"], VERSION)) as packed:
@@ -186,5 +194,28 @@ class Npm(unittest.TestCase):
         with tarfile.open(OUT / npm.file_name(SETTINGS.names["npm"], VERSION)) as packed:
             described = json.load(packed.extractfile("package/package.json"))
         self.assertEqual(described["mcpName"], entry["name"])
-        self.assertEqual({package["version"] for package in entry["packages"]}, {VERSION})
-        self.assertLessEqual(len(entry["description"]), 100)
+        versions = {package["registryType"]: package["version"] for package in entry["packages"]}
+        self.assertEqual(versions, {"npm": VERSION, "pypi": wheel.normal(VERSION)})
+
+    def test_the_entry_of_the_mcp_registry_has_what_its_schema_requires(self):
+        entry = json.loads((OUT / "server.json").read_text())
+        self.assertLessEqual({"$schema", "name", "description", "version"}, set(entry))
+        self.assertRegex(entry["name"], r"^[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+$")
+        self.assertLessEqual(3, len(entry["name"]))
+        self.assertLessEqual(len(entry["name"]), 200)
+        for field, limit in [("description", 100), ("title", 100), ("version", 255)]:
+            self.assertTrue(1 <= len(entry[field]) <= limit, field)
+        if "repository" in entry:
+            self.assertLessEqual({"url", "source"}, set(entry["repository"]))
+        for package in entry["packages"]:
+            self.assertLessEqual({"registryType", "identifier", "version", "transport"}, set(package))
+            # A range of versions is refused.
+            self.assertNotRegex(package["version"], r"[\^~<>=*x ]|latest")
+            self.assertEqual(package["transport"], {"type": "stdio"})
+            for argument in package["packageArguments"]:
+                self.assertIn(argument["type"], ["positional", "named"])
+                self.assertTrue({"value", "valueHint"} & set(argument))
+
+    def test_versions_of_pre_releases_are_spelt_as_pypi_does(self):
+        for version, normal in [("1.2.3", "1.2.3"), ("1.2.3-rc.1", "1.2.3rc1"), ("1.2.3-beta.2", "1.2.3b2"), ("1.2.3-alpha.3", "1.2.3a3")]:
+            self.assertEqual(wheel.normal(version), normal)

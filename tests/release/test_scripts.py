@@ -1,14 +1,27 @@
 """The scripts and texts around the packages: syntax, what is refused, and that the pages show what is tested."""
 
+import fnmatch
+import glob
 import os
 import re
-import tempfile
 import unittest
 
 import yaml
-from common import ROOT, ran
+from common import OUT, ROOT, SETTINGS, VERSION, directory, ran, succeeds
+from settings import PACKAGES, TOOLS, WORK
 
-ONE_LINERS = ["curl -fsSL BASE-URL/install.sh | sh", "uvx toolcrib mcp", "npx -y toolcrib mcp"]
+# test_install.py runs the first, test_python_npm.py the others, test_source.py the last.
+ONE_LINERS = ["curl -fsSL BASE-URL/latest/download/install.sh | sh", "uvx toolcrib mcp", "npx -y toolcrib mcp"]
+FROM_SOURCE = "cargo install --path crates/toolcrib-cli"
+
+
+def workflow(name):
+    return yaml.safe_load((ROOT / ".github/workflows" / name).read_text())
+
+
+def steps(job, action):
+    """What the steps of a job give to an action."""
+    return [step.get("with", {}) for step in job["steps"] if step.get("uses", "").startswith(f"{action}@")]
 
 
 class Scripts(unittest.TestCase):
@@ -38,6 +51,10 @@ class Scripts(unittest.TestCase):
             text = (ROOT / page).read_text().replace("\\|", "|")
             for line in ONE_LINERS:
                 self.assertIn(line, text, page)
+        # No other line is offered.
+        rows = re.search(r"\| you have \| type \|\n(?:\|.*\n)+", (ROOT / "README.md").read_text().replace("\\|", "!"))[0]
+        offered = [line.replace("!", "|") for line in re.findall(r"`([^`]*)`", rows)]
+        self.assertEqual(offered, [*ONE_LINERS, FROM_SOURCE])
 
     def test_a_version_that_is_not_that_of_the_source_is_refused(self):
         refused = ran(ROOT / "release.sh", "build", "99.0.0")
@@ -49,16 +66,83 @@ class Scripts(unittest.TestCase):
         self.assertEqual(refused.returncode, 1)
         self.assertIn("there are no packages for riscv64gc-unknown-linux-gnu", refused.stderr)
 
-    def test_a_key_without_a_public_key_is_refused(self):
-        import sign
-        from settings import Refused, Settings
 
-        with tempfile.NamedTemporaryFile() as file:
-            os.environ["RELEASE_SECRET_KEY"] = file.name
-            try:
-                settings = Settings()
-                if settings.publisher["public-key"]:
-                    self.skipTest("release.toml names a public key")
-                self.assertRaises(Refused, sign.key, settings)
-            finally:
-                del os.environ["RELEASE_SECRET_KEY"]
+class Workflows(unittest.TestCase):
+    """The jobs of CI, held against the directories that the scripts write."""
+
+    def setUp(self):
+        self.jobs = workflow("release.yml")["jobs"]
+
+    def paths(self):
+        """What is attested and uploaded."""
+        found = [steps(self.jobs["build"], "actions/attest-build-provenance")[0]["subject-path"]]
+        found.append(steps(self.jobs["build"], "actions/upload-artifact")[0]["path"])
+        return [str(ROOT / path.replace("${{ env.VERSION }}", VERSION)) for path in found]
+
+    def test_what_is_uploaded_is_the_directory_of_the_packages_and_nothing_beside_it(self):
+        subjects, uploaded = self.paths()
+        # Without a wildcard, so the files are at the top of the artifact.
+        self.assertEqual(uploaded, str(OUT))
+        self.assertEqual(subjects, f"{OUT}/*")
+        for place in [TOOLS, WORK, WORK / "throw-away/toolcrib.key", PACKAGES / "0.0.0-other/file"]:
+            for pattern in [subjects, f"{uploaded}/*"]:
+                self.assertFalse(fnmatch.fnmatch(str(place), pattern), place)
+        self.assertEqual([name for name in os.listdir(OUT) if name.endswith(".key")], [])
+        script = "\n".join(step.get("run", "") for step in self.jobs["build"]["steps"])
+        self.assertIn('VERSION=${GITHUB_REF_NAME#v}" >>"$GITHUB_ENV"', script)
+
+    def test_the_guard_refuses_marked_packages_and_a_directory_without_packages(self):
+        (guard,) = [step for step in self.jobs["publish"]["steps"] if step.get("name") == "refuse what is marked unpublishable"]
+        (download,) = steps(self.jobs["publish"], "actions/download-artifact")
+        with directory() as place:
+            packages = place / download["path"]
+            packages.mkdir()
+            passes = lambda: ran("bash", "-e", "-c", guard["run"], cwd=place).returncode == 0  # noqa: E731
+            self.assertFalse(passes())
+            (packages / "one").write_text("one")
+            (packages / "SHA256SUMS").write_text(succeeds("sha256sum", "one", cwd=packages).stdout)
+            self.assertTrue(passes())
+            (packages / "UNPUBLISHABLE").write_text("why\n")
+            self.assertFalse(passes())
+            (packages / "UNPUBLISHABLE").unlink()
+            (packages / "one").write_text("two")
+            self.assertFalse(passes())
+
+    def test_nothing_is_uploaded_before_the_guard(self):
+        order = [step.get("name") or step.get("run") for step in self.jobs["publish"]["steps"] if "uses" not in step]
+        self.assertEqual(order[0], "refuse what is marked unpublishable")
+        for name, job in self.jobs.items():
+            if name not in ("build", "publish"):
+                self.assertEqual(job["needs"], "publish", name)
+
+    def test_the_uploads_name_files_that_are_built(self):
+        with directory() as place:
+            (place / "packages").symlink_to(OUT)
+            matched = {}
+            for name in ["pypi", "npm", "image"]:
+                script = "\n".join(step.get("run", "") for step in self.jobs[name]["steps"]).replace("$version", VERSION)
+                patterns = re.findall(r"packages/[^\s:;\"]+", script)
+                self.assertTrue(patterns, name)
+                matched[name] = [[os.path.basename(file) for file in glob.glob(str(place / pattern))] for pattern in patterns]
+            count = len(SETTINGS.targets)
+            self.assertEqual([len(files) for files in matched["pypi"]], [count])
+            # The platforms first, then the package that needs them.
+            self.assertEqual([len(files) for files in matched["npm"]], [count, 1])
+            self.assertEqual(matched["image"], [[f"toolcrib-{VERSION}-oci.tar"]])
+
+    def test_the_compiler_is_the_one_of_the_release(self):
+        rust = SETTINGS.toml["build"]["rust"]
+        images = {}
+        for file in ["release.yml", "test.yml"]:
+            for name, job in workflow(file)["jobs"].items():
+                container = job.get("container", {})
+                image = container if isinstance(container, str) else container.get("image")
+                if any(re.search(r"\./(release|test)\.sh", step.get("run", "")) for step in job["steps"]):
+                    images[f"{file} {name}"] = image
+        self.assertEqual(set(images.values()), {f"rust:{rust}-trixie"}, images)
+        self.assertIn(rust, SETTINGS.toml["rust-src"])
+        with open(ROOT / "Cargo.toml") as file:
+            self.assertIn(f'rust-version = "{rust.rpartition(".")[0]}"', file.read())
+        script = "\n".join(step.get("run", "") for step in self.jobs["build"]["steps"])
+        for triple in SETTINGS.toml["build"]["targets"]:
+            self.assertRegex(script, f"rustup target add .*{triple}")

@@ -1,10 +1,13 @@
 """Packages of systems: Debian, RPM, service units, the container image."""
 
+import ctypes
+import errno
 import json
 import os
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import tarfile
 import time
@@ -34,14 +37,69 @@ from common import (
 import deb  # noqa: E402
 import rpm  # noqa: E402
 
-TOOLCRIB = WORK / "unpacked" / SETTINGS.archive_name(HERE) / "toolcrib"
-
 
 def binary(place):
     """The binary as it was packed."""
     with tarfile.open(OUT / f"{SETTINGS.archive_name(HERE)}.tar.gz") as packed:
         packed.extractall(place, filter="data")
     return place / SETTINGS.archive_name(HERE) / "toolcrib"
+
+
+NOBODY = 65534
+# What the sandbox makes namespaces, mounts and walls of, and what it starts and ends programs with.
+NEEDED = {
+    "clone", "clone3", "unshare", "setns", "mount", "umount2", "pivot_root", "open_tree", "move_mount", "mount_setattr", "fsopen", "fsconfig", "fsmount",
+    "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", "seccomp", "prctl", "capset", "setresuid", "setresgid", "setgroups",
+    "prlimit64", "pidfd_open", "pidfd_send_signal", "close_range", "execve", "execveat", "sethostname", "wait4", "waitid", "openat", "ioctl", "memfd_create",
+}  # fmt: skip
+
+
+def settings_of(kind):
+    """The settings of a service unit, each with its values."""
+    found = {}
+    for line in (ROOT / "packaging/systemd" / kind / "toolcrib.service").read_text().splitlines():
+        if "=" in line and not line.startswith("#"):
+            key, value = line.split("=", 1)
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def denied_calls():
+    """The system calls that the system unit denies, as this systemd lists its sets."""
+    (said,) = settings_of("system")["SystemCallFilter"]
+    assert said.startswith("~"), said
+    found, wanted = set(), said[1:].split()
+    while wanted:
+        name = wanted.pop()
+        if not name.startswith("@"):
+            found.add(name)
+            continue
+        listed = succeeds("systemd-analyze", "syscall-filter", "--no-pager", name).stdout.splitlines()[1:]
+        wanted += [line.strip() for line in listed if line.strip() and not line.strip().startswith("#")]
+    return found
+
+
+def filter_of_the_unit():
+    """Puts the filters of the system unit around the calling process, as systemd would: those calls fail, and `openat2` is not known."""
+    told = succeeds("cc", "-E", "-dM", "-include", "sys/syscall.h", "-x", "c", "/dev/null").stdout
+    numbers = {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)", told)}
+    fails = [(numbers[name], errno.EPERM) for name in sorted(denied_calls()) if name in numbers]
+    fails.append((numbers["openat2"], errno.ENOSYS))
+    # Loads the number; compares it; answers; allows the rest.
+    steps = [(0x20, 0, 0, 0)]
+    for number, code in fails:
+        steps += [(0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | code)]
+    steps.append((0x06, 0, 0, 0x7FFF0000))
+    packed = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *step) for step in steps))
+    program = struct.pack("@HP", len(steps), ctypes.addressof(packed))
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def install(_keep=packed):
+        new_privileges, seccomp, by_filter = 38, 22, 2
+        if libc.prctl(new_privileges, 1, 0, 0, 0) or libc.prctl(seccomp, by_filter, program, 0, 0):
+            raise OSError(ctypes.get_errno(), "the filter cannot be set")
+
+    return install
 
 
 INSTALLED = [
@@ -120,7 +178,9 @@ class Units(unittest.TestCase):
             with self.subTest(kind), directory() as place:
                 env = {**os.environ, "XDG_RUNTIME_DIR": str(place)}
                 done = ran("systemd-analyze", "verify", f"--{kind}", "--man=no", *self.units(place, kind), env=env)
-                mine = [line for line in done.stderr.splitlines() if "toolcrib" in line]
+                # Known from systemd 254 on.
+                unknown = re.compile(r"\S+: Unknown key( name)? 'DelegateSubgroup' in section '?\[?Service\]?'?, ignoring\.")
+                mine = [line for line in done.stderr.splitlines() if "toolcrib" in line and not unknown.fullmatch(line)]
                 self.assertEqual((done.returncode, mine), (0, []), done.stderr)
 
     def test_the_system_unit_is_hardened_as_far_as_the_sandbox_allows(self):
@@ -130,11 +190,46 @@ class Units(unittest.TestCase):
             overall = re.search(r"Overall exposure level for toolcrib.service: ([\d.]+)", done.stdout)
             say(f"systemd-analyze security: {overall[1]} of 10")
             self.assertLessEqual(float(overall[1]), 4.2)
-        text = (ROOT / "packaging/systemd/system/toolcrib.service").read_text()
-        set_keys = {line.split("=")[0] for line in text.splitlines() if not line.startswith("#")}
-        self.assertIn("Delegate", set_keys)
         forbidden = {"RestrictNamespaces", "ProtectKernelTunables", "ProtectProc", "ProtectControlGroups", "ProtectKernelLogs", "ProtectHostname", "PrivateDevices"}
-        self.assertFalse(set_keys & forbidden)
+        for kind in ["system", "user"]:
+            keys = settings_of(kind)
+            self.assertEqual((keys["Delegate"], keys["DelegateSubgroup"]), (["yes"], ["main"]), kind)
+            self.assertFalse(set(keys) & forbidden, kind)
+        # Without it, programs have `openat2`; DynamicUser takes it from those of the system unit.
+        self.assertNotIn("RestrictSUIDSGID", settings_of("user"))
+
+    def test_the_calls_that_the_system_unit_denies_are_none_that_the_sandbox_needs(self):
+        denied = denied_calls()
+        self.assertIn("swapon", denied)
+        self.assertFalse(denied & NEEDED, "the sandbox could not do this")
+
+    @needs_root
+    def test_every_level_of_the_sandbox_works_under_the_filters_of_the_system_unit(self):
+        with directory() as place:
+            toolcrib = binary(place)
+            for made in [place / "home", place / "ws"]:
+                made.mkdir()
+                os.chown(made, NOBODY, NOBODY)
+            place.chmod(0o755)
+            env = {"HOME": str(place / "home"), "PATH": os.environ["PATH"]}
+            levels = {}
+            for filtered in [False, True]:
+                options = {
+                    "env": env, "cwd": place / "ws", "user": NOBODY, "group": NOBODY, "extra_groups": [],
+                    "preexec_fn": filter_of_the_unit() if filtered else None,
+                }  # fmt: skip
+                found = ran(toolcrib, "doctor", "--plain", **options).stdout.splitlines()
+                levels[filtered] = [line for line in found if "\tisolation " in line]
+                paths = next(line for line in found if "\tpaths\t" in line)
+                self.assertEqual("openat2 is not available" in paths, filtered, paths)
+                for level in ["process", "container"]:
+                    if any(line.startswith("ok") and f"`{level}`" in line for line in levels[False]):
+                        succeeds(toolcrib, "sandbox", "--isolation", level, "--", "sh", "-c", "echo x > f && rm f", **options)
+                (place / "ws/f.txt").write_text("kept\n")
+                self.assertIn("kept", succeeds(toolcrib, "run", "read_file", "path=f.txt", **options).stdout)
+            say(f"under the filters of the system unit: {levels[True]}")
+            self.assertEqual(levels[True], levels[False])
+            self.assertEqual(len(levels[True]), 2)
 
     @unittest.skipUnless(shutil.which("systemd-socket-activate"), "systemd-socket-activate is not installed")
     def test_a_connection_starts_the_server_that_answers_it(self):
@@ -178,13 +273,35 @@ class Image(unittest.TestCase):
         import hashlib
 
         index = json.loads((self.place / "layout/index.json").read_text())
-        self.assertEqual({entry["platform"]["architecture"] for entry in index["manifests"]}, {target.oci for target in SETTINGS.targets})
+        every, *single = index["manifests"]
+        self.assertEqual(every["annotations"]["org.opencontainers.image.ref.name"], VERSION)
+        nested = json.loads((self.place / "layout/blobs/sha256" / every["digest"][7:]).read_text())
+        self.assertEqual([entry["digest"] for entry in nested["manifests"]], [entry["digest"] for entry in single])
+        self.assertEqual({entry["platform"]["architecture"] for entry in nested["manifests"]}, {target.oci for target in SETTINGS.targets})
         for blob in (self.place / "layout/blobs/sha256").iterdir():
             self.assertEqual(hashlib.sha256(blob.read_bytes()).hexdigest(), blob.name)
-        for entry in index["manifests"]:
+        for entry in single:
             manifest = json.loads((self.place / "layout/blobs/sha256" / entry["digest"][7:]).read_text())
             config = json.loads((self.place / "layout/blobs/sha256" / manifest["config"]["digest"][7:]).read_text())
             self.assertEqual(config["config"]["Labels"]["io.modelcontextprotocol.server.name"], SETTINGS.mcp_name)
+
+    def test_skopeo_copies_every_architecture_by_the_version_alone(self):
+        if not shutil.which("skopeo"):
+            self.skipTest("skopeo is not installed")
+        with directory() as place:
+            archive = f"oci-archive:{OUT / f'toolcrib-{VERSION}-oci.tar'}:{VERSION}"
+            succeeds("skopeo", "--tmpdir", place, "copy", "--all", archive, f"oci:{place / 'copied'}:x", timeout=300)
+            index = json.loads((place / "copied/index.json").read_text())
+            self.assertEqual(index["manifests"][0]["mediaType"], "application/vnd.oci.image.index.v1+json")
+            copied = {blob.name for blob in (place / "copied/blobs/sha256").iterdir()}
+            self.assertEqual(copied, {blob.name for blob in (self.place / "layout/blobs/sha256").iterdir()})
+
+    def test_it_has_the_licences_of_every_package_in_it(self):
+        packages = re.findall(r"^Package: (\S+)$", (self.root / "var/lib/dpkg/status").read_text(), re.MULTILINE)
+        missing = [name for name in packages if not (self.root / "usr/share/doc" / name / "copyright").exists()]
+        self.assertTrue(packages)
+        self.assertEqual(missing, [])
+        self.assertTrue((self.root / "usr/share/doc/toolcrib/THIRD-PARTY.txt").is_file())
 
     def test_it_runs_from_its_root_and_says_which_level_of_the_sandbox_is_left(self):
         config = json.loads((self.place / "bundle/config.json").read_text())
@@ -196,12 +313,15 @@ class Image(unittest.TestCase):
             version = in_root(self.root, "toolcrib", "--version", user="toolcrib", env=env)
             self.assertEqual(version.stdout, f"toolcrib {VERSION}\n", version.stderr)
             doctor = in_root(self.root, "toolcrib", "doctor", "--plain", user="toolcrib", env=env)
-            lines = [line for line in (doctor.stdout + doctor.stderr).splitlines() if "isolation" in line]
-            self.assertTrue(lines, doctor.stdout + doctor.stderr)
-            for line in lines:
+            self.assertEqual(doctor.returncode, 0, doctor.stdout + doctor.stderr)
+            for line in [line for line in doctor.stdout.splitlines() if "isolation" in line]:
                 say(f"doctor in the image: {line}")
+            # Nothing of an engine is around it here, so both levels are there.
+            for level in ["process", "container"]:
+                self.assertRegex(doctor.stdout, rf"(?m)^(ok|warning)\t{level}\tisolation `{level}`, ")
             done = in_root(self.root, "toolcrib", "run", "shell", "command=git --version && id -u", user="toolcrib", env=env)
-            say(f"a command in the image: {done.stdout.split() or done.stderr.strip()}")
+            self.assertEqual((done.returncode, done.stdout.splitlines()[-1:]), (0, ["1000"]), done.stderr)
+            self.assertRegex(done.stdout, "^git version ")
             (self.root / "work").chmod(0o777)
             words = [CHROOT, "--userspec=1000:1000", str(self.root), *config["process"]["args"]]
             speaks_mcp(words, env, self.root / "work")
@@ -216,19 +336,3 @@ class Elsewhere(unittest.TestCase):
                 self.assertIn(digest, (OUT / name).read_text(), name)
         if shutil.which("ruby"):
             succeeds("ruby", "-c", OUT / "toolcrib.rb")
-
-    def test_cargo_binstall_finds_the_archive_where_it_is(self):
-        import tomllib
-
-        with open(ROOT / "crates/toolcrib-cli/Cargo.toml", "rb") as file:
-            told = tomllib.load(file)["package"]["metadata"]["binstall"]
-        filled = {"{ version }": VERSION, "{ target }": HERE.triple, "{ bin }": "toolcrib", "{ binary-ext }": "", "{ repo }": "R"}
-
-        def fill(text):
-            for hole, value in filled.items():
-                text = text.replace(hole, value)
-            return text
-
-        self.assertEqual(fill(told["pkg-url"]).rsplit("/", 1)[1], f"{SETTINGS.archive_name(HERE)}.tar.gz")
-        with tarfile.open(OUT / f"{SETTINGS.archive_name(HERE)}.tar.gz") as packed:
-            self.assertIn(fill(told["bin-dir"]), packed.getnames())

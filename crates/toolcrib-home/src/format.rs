@@ -2,42 +2,25 @@
 //!
 //! A home without the file has format 1, the first one. Unknown fields and the file itself are left alone once it is there: only the version
 //! that changes a home to a new format writes it again. A newer format is refused before anything is written; verbs that only read
-//! try, as most files of a home keep their shape.
+//! try, as most files of a home keep their shape. A home that becomes newer while it is open is refused at the next lock (`storage`).
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use crate::model::error::{ErrorCode, ToolError};
 use crate::storage::{DurableDir, StorageError};
-
-/// The format that this version writes, and the newest that it knows.
-pub const FORMAT: u64 = 1;
+pub use crate::storage::{FORMAT, HomeFormat};
 
 /// The file's name.
 const FILE: &str = "format.json";
 /// It is two fields; later versions may add some.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// What `format.json` says.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HomeFormat {
-    /// The format.
-    pub format: u64,
-    /// The program and version that gave the home this format.
-    pub written_by: String,
-}
-
 /// Why a home may not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
     /// A newer version has changed the home.
-    #[error(
-        "this home has format {}, written by {}, and this version knows formats up to {FORMAT}; use the newer version, or another home (`--home`)",
-        .0.format, .0.written_by
-    )]
-    Newer(HomeFormat),
+    #[error(transparent)]
+    Newer(StorageError),
     /// The file cannot be read, so no one knows which format the home has.
     #[error(
         "cannot tell which format this home has: {0}; if no newer version used it, remove `{FILE}` from it"
@@ -47,14 +30,12 @@ pub enum FormatError {
 
 impl From<FormatError> for ToolError {
     fn from(error: FormatError) -> Self {
-        let refused = ToolError::new(ErrorCode::StorageError, error.to_string());
         match error {
-            FormatError::Newer(found) => refused
-                .with_detail("reason", "newer-home")
-                .with_detail("format", found.format)
-                .with_detail("writtenBy", found.written_by)
-                .with_detail("known", FORMAT),
-            FormatError::Unreadable(_) => refused.with_detail("reason", "unknown-format"),
+            FormatError::Newer(error) => error.into(),
+            FormatError::Unreadable(_) => {
+                ToolError::new(ErrorCode::StorageError, error.to_string())
+                    .with_detail("reason", "unknown-format")
+            }
         }
     }
 }
@@ -83,7 +64,7 @@ pub fn read(home: &Path) -> Result<Option<HomeFormat>, FormatError> {
 /// Refuses a home that this version may not write.
 pub fn check(home: &Path) -> Result<(), FormatError> {
     match read(home)? {
-        Some(found) if found.format > FORMAT => Err(FormatError::Newer(found)),
+        Some(found) if found.is_newer() => Err(FormatError::Newer(StorageError::NewerHome(found))),
         Some(_) | None => Ok(()),
     }
 }

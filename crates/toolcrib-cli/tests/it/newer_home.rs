@@ -1,11 +1,13 @@
 //! A home that a newer version has changed is not written; one of an older release is used as it is.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::Test;
+use crate::remote::Serving;
 
 const NEWER: &str = r#"{"format":2,"writtenBy":"toolcrib 9.1.0"}"#;
 
@@ -32,92 +34,185 @@ fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// Every verb that writes, with words that it accepts.
+const WRITES: &[&[&str]] = &[
+    &["run", "read_file", "path=greet.yaml"],
+    &["run", "read_file", "path=greet.yaml", "--dry-run"],
+    &["answer"],
+    &["chat", "--model", "m", "hello"],
+    &["init"],
+    &["new", "hello"],
+    &["edit", "greet"],
+    &["rm", "greet"],
+    &["test"],
+    &["watch"],
+    &["trust", "--yes"],
+    &["enable", "greet"],
+    &["disable", "greet"],
+    &["serve", "--addr", "127.0.0.1:0"],
+    &["ui", "--print"],
+    &["mcp"],
+    &["connect", "claude-code"],
+    &["sandbox", "--", "true"],
+    &["doctor", "--fix"],
+    &["bundle", "new", "more"],
+    &["bundle", "add", "acme", "greet.yaml"],
+    &["bundle", "edit", "acme", "--name", "Acme"],
+    &["bundle", "enable", "acme"],
+    &["bundle", "disable", "acme"],
+    &["bundle", "import", "acme.json", "--yes"],
+    &["bundle", "restore", "acme"],
+    &["bundle", "rm", "acme", "--yes"],
+    &["approvals", "approve", "77d1c0de"],
+    &["approvals", "deny", "77d1c0de"],
+    &["approvals", "watch"],
+    &["grants", "add", "shell", "command=ls", "--yes"],
+    &["grants", "revoke", "77d1c0de"],
+    &["held", "restore", "77d1c0de"],
+    &["held", "drop", "77d1c0de"],
+    &["secret", "set", "KEY"],
+    &["secret", "rm", "KEY"],
+    &["calls", "cancel", "77d1c0de"],
+    &["config", "set", "server.addr", "127.0.0.1:1"],
+    &["config", "unset", "server.addr"],
+    &["config", "edit"],
+    &["clients", "add", "ci"],
+    &["clients", "rm", "ci"],
+    &["upstream", "add", "x", "--", "true"],
+    &["upstream", "import", "claude-code"],
+    &["upstream", "accept", "x"],
+    &["upstream", "allow", "x", "echo"],
+    &["upstream", "ask", "x", "echo"],
+    &["upstream", "deny", "x", "echo"],
+    &["upstream", "login", "x"],
+    &["upstream", "logout", "x"],
+    &["upstream", "rm", "x"],
+    &["upstream", "test", "x"],
+];
+
+/// Every verb that only reads.
+const READS: &[&[&str]] = &[
+    &["list"],
+    &["show", "greet"],
+    &["search", "greet"],
+    &["schema", "greet"],
+    &["stats"],
+    &["check"],
+    &["explain", "greet"],
+    &["doctor"],
+    &["bundle", "list"],
+    &["bundle", "show", "acme"],
+    &["bundle", "export", "acme"],
+    &["bundle", "diff", "acme"],
+    &["approvals", "list"],
+    &["approvals", "show", "77d1c0de"],
+    &["grants", "list"],
+    &["grants", "show", "77d1c0de"],
+    &["held", "list"],
+    &["held", "show", "77d1c0de"],
+    &["secret", "list"],
+    &["calls", "list"],
+    &["calls", "show", "77d1c0de"],
+    &["rules", "list"],
+    &["rules", "check"],
+    &["rules", "test", "shell", "command=ls"],
+    &["config", "show"],
+    &["config", "path"],
+    &["config", "reference"],
+    &["clients", "list"],
+    &["upstream", "list"],
+    &["upstream", "show", "x"],
+    &["completions", "bash"],
+    &["man"],
+];
+
+#[test]
+fn the_lists_of_verbs_name_every_verb_there_is() {
+    let test = Test::new();
+    test.run(&["man", "--out", "man"]).exits(0);
+    let pages: BTreeSet<String> = std::fs::read_dir(test.workspace().join("man"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter_map(|name| {
+            Some(
+                name.strip_prefix("toolcrib-")?
+                    .strip_suffix(".1")?
+                    .to_owned(),
+            )
+        })
+        .filter(|name| !name.split('-').any(|word| word == "help"))
+        .collect();
+    let is_leaf = |name: &String| {
+        let below = format!("{name}-");
+        !pages.iter().any(|other| other.starts_with(&below))
+    };
+    let leaves: BTreeSet<String> = pages.iter().filter(|name| is_leaf(name)).cloned().collect();
+    let listed: BTreeSet<String> = WRITES
+        .iter()
+        .chain(READS)
+        .map(|words| match words {
+            [verb, below, ..] if leaves.contains(&format!("{verb}-{below}")) => {
+                format!("{verb}-{below}")
+            }
+            [verb, ..] => (*verb).to_owned(),
+            [] => unreachable!("every line has a verb"),
+        })
+        .collect();
+    assert_eq!(listed, leaves);
+}
+
 #[test]
 fn every_verb_that_writes_refuses_a_newer_home_and_changes_nothing() {
     let test = newer();
     let before = contents(&test.home());
-    for words in [
-        &["run", "read_file", "path=greet.yaml"][..],
-        &["run", "read_file", "path=greet.yaml", "--dry-run"],
-        &["answer"],
-        &["chat", "--model", "m", "hello"],
-        &["init"],
-        &["new", "hello"],
-        &["edit", "greet"],
-        &["rm", "greet"],
-        &["test"],
-        &["watch"],
-        &["trust", "--yes"],
-        &["enable", "greet"],
-        &["disable", "greet"],
-        &["serve", "--addr", "127.0.0.1:0"],
-        &["ui", "--print"],
-        &["mcp"],
-        &["connect", "claude-code"],
-        &["sandbox", "--", "true"],
-        &["doctor", "--fix"],
-        &["bundle", "new", "more"],
-        &["bundle", "rm", "acme", "--yes"],
-        &["approvals", "approve", "77d1c0de"],
-        &["approvals", "deny", "77d1c0de"],
-        &["grants", "add", "shell", "command=ls", "--yes"],
-        &["grants", "revoke", "77d1c0de"],
-        &["held", "restore", "77d1c0de"],
-        &["held", "drop", "77d1c0de"],
-        &["secret", "set", "KEY"],
-        &["secret", "rm", "KEY"],
-        &["calls", "cancel", "77d1c0de"],
-        &["config", "set", "server.addr", "127.0.0.1:1"],
-        &["config", "unset", "server.addr"],
-        &["clients", "add", "ci"],
-        &["clients", "rm", "ci"],
-        &["upstream", "add", "x", "--", "true"],
-        &["upstream", "rm", "x"],
-        &["upstream", "test", "x"],
-    ] {
-        let all: Vec<&str> = ["--json"].iter().chain(words).copied().collect();
+    for words in WRITES {
+        let all: Vec<&str> = ["--json"].iter().chain(*words).copied().collect();
         let refused = test.run(&all).exits(9).json();
-        assert_eq!(
-            refused["error"]["details"],
-            json!({"reason": "newer-home", "format": 2, "writtenBy": "toolcrib 9.1.0", "known": 1}),
-            "{words:?}"
-        );
-        assert_eq!(refused["error"]["code"], "STORAGE_ERROR", "{words:?}");
+        assert_refused(&refused["error"], words);
     }
     assert_eq!(contents(&test.home()), before);
+}
+
+fn assert_refused(error: &Value, what: &[&str]) {
+    assert_eq!(
+        error["details"],
+        json!({"reason": "newer-home", "format": 2, "writtenBy": "toolcrib 9.1.0", "known": 1}),
+        "{what:?}"
+    );
+    assert_eq!(error["code"], "STORAGE_ERROR", "{what:?}");
 }
 
 #[test]
 fn verbs_that_read_read_a_newer_home_and_change_nothing() {
     let test = newer();
     let before = contents(&test.home());
-    for words in [
-        &["list"][..],
-        &["show", "greet"],
-        &["search", "greet"],
-        &["schema", "greet"],
-        &["stats"],
-        &["check"],
-        &["explain", "greet"],
-        &["doctor"],
-        &["bundle", "list"],
-        &["bundle", "show", "acme"],
-        &["approvals", "list"],
-        &["grants", "list"],
-        &["held", "list"],
-        &["secret", "list"],
-        &["calls", "list"],
-        &["rules", "list"],
-        &["config", "show"],
-        &["config", "path"],
-        &["clients", "list"],
-        &["upstream", "list"],
-    ] {
+    for words in READS {
         let ran = test.run(words);
         assert!(ran.code != 9 && ran.code != 101, "{words:?}: {ran:?}");
     }
     test.run(&["list"]).exits(0).shows("greet");
     assert_eq!(contents(&test.home()), before);
+}
+
+#[test]
+fn a_server_that_runs_refuses_to_write_once_a_newer_version_has_changed_its_home() {
+    let test = newer();
+    std::fs::remove_file(test.home().join("format.json")).unwrap();
+    let server = Serving::on_loopback(&test);
+    let there = |words: &[&str]| test.run(&[&["--json", "--server", &server.at], words].concat());
+    there(&["bundle", "new", "before"]).exits(0);
+    std::fs::write(test.home().join("format.json"), NEWER).unwrap();
+    for words in [
+        &["bundle", "new", "after"][..],
+        &["bundle", "rm", "acme", "--yes"],
+        &["disable", "greet"],
+        &["grants", "add", "shell", "command=ls", "--yes"],
+        &["clients", "add", "ci"],
+    ] {
+        assert_refused(&there(words).exits(9).json()["error"], words);
+    }
+    let bundles = there(&["bundle", "list"]).exits(0).stdout;
+    assert!(bundles.contains("before") && !bundles.contains("after"));
 }
 
 #[test]

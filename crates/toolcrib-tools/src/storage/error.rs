@@ -8,6 +8,8 @@ use rustix::io::Errno;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 
+use super::format::{FORMAT, HomeFormat};
+
 /// Why a file or directory of Toolcrib's home could not be read or written.
 ///
 /// The text names files by their last component only: it may go to a caller who need not know
@@ -46,6 +48,12 @@ pub enum StorageError {
         /// The most it may have.
         limit: u64,
     },
+    /// A newer version has changed the home.
+    #[error(
+        "this home has format {}, written by {}, and this version knows formats up to {FORMAT}; use the newer version, or another home (`--home`)",
+        .0.format, .0.written_by
+    )]
+    NewerHome(HomeFormat),
     /// The operating system refused.
     #[error("cannot {doing} `{name}`: {}", advice(cause))]
     Io {
@@ -133,7 +141,20 @@ fn advice(cause: &io::Error) -> Cow<'static, str> {
 
 impl From<StorageError> for ToolError {
     fn from(error: StorageError) -> Self {
-        ToolError::new(ErrorCode::StorageError, error.to_string()).caused_by(error)
+        let refused = ToolError::new(ErrorCode::StorageError, error.to_string());
+        let refused = match &error {
+            StorageError::NewerHome(found) => refused
+                .with_detail("reason", "newer-home")
+                .with_detail("format", found.format)
+                .with_detail("writtenBy", found.written_by.clone())
+                .with_detail("known", FORMAT),
+            StorageError::Name { .. }
+            | StorageError::Exists { .. }
+            | StorageError::NotAFile { .. }
+            | StorageError::TooLarge { .. }
+            | StorageError::Io { .. } => refused,
+        };
+        refused.caused_by(error)
     }
 }
 

@@ -64,7 +64,7 @@ impl DurableDir {
         loop {
             let file = self.lock_file()?;
             match file.lock() {
-                Ok(()) if self.is_current(&file)? => return Ok(self.locked(file)),
+                Ok(()) if self.is_current(&file)? => return self.locked(file),
                 Ok(()) => continue,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(StorageError::io("lock", self.name(), error)),
@@ -77,7 +77,7 @@ impl DurableDir {
         loop {
             let file = self.lock_file()?;
             match file.try_lock() {
-                Ok(()) if self.is_current(&file)? => return Ok(Some(self.locked(file))),
+                Ok(()) if self.is_current(&file)? => return self.locked(file).map(Some),
                 Ok(()) => continue,
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => {
@@ -119,12 +119,14 @@ impl DurableDir {
         );
     }
 
-    fn locked(&self, file: File) -> DirLock {
-        DirLock {
+    /// The lock, unless a newer version has changed the home since it was opened.
+    fn locked(&self, file: File) -> Result<DirLock, StorageError> {
+        self.refuse_newer_format()?;
+        Ok(DirLock {
             file,
             guarded: self.lock_home().id(),
             counted: None,
-        }
+        })
     }
 
     /// Opens the lock file. Opened every time: threads that shared one would share the lock, too.

@@ -13,6 +13,7 @@ mod count;
 mod dir;
 mod error;
 mod followed;
+mod format;
 mod lock;
 mod name;
 mod set_aside;
@@ -23,6 +24,7 @@ mod write;
 pub use count::Generation;
 #[doc(hidden)]
 pub use followed::{Followed, Stamps};
+pub use format::{FORMAT, HomeFormat};
 pub use name::is_temp as is_leftover;
 pub use set_aside::{set_aside, set_aside_unguarded};
 pub use stamp::{Entry, Stamp};

@@ -21,6 +21,7 @@ mod hostile;
 mod jsonpath;
 mod layers;
 mod manifest;
+mod newer_home;
 mod paths;
 mod pipeline;
 mod programs;
