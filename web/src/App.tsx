@@ -102,8 +102,9 @@ function Rail() {
   const bundles = useBundles().data;
   const clients = useClients().data;
   const server = useServer().data;
-  const waiting = useWaiting().data?.length ?? 0;
-  useAttention(waiting);
+  const asked = useWaiting().data;
+  const waiting = asked?.length ?? 0;
+  useAttention(asked);
   const items: [string, IconName, string, number | undefined][] = [
     ["/tools", "tools", m.nav.tools, tools?.length],
     ["/approvals", "approvals", m.nav.approvals, waiting],

@@ -22,12 +22,12 @@ export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
   const [tried, setTried] = useState(false);
   const problems = check(tester.args);
   // A field that is missing is a problem once the person wants to run; what is typed wrong is one at once.
-  const shown = Object.fromEntries(Object.entries(problems).filter(([pointer, why]) => tried || why !== "required" || pointer === ""));
+  const shown = Object.fromEntries(Object.entries(problems).filter(([pointer, why]) => tried || why !== m.form.required || pointer === ""));
   const isRunning = tester.run !== null && ["running", "waiting", "stopping"].includes(tester.run.state);
   const off = tool.availability.state === "ready" ? null : tool.availability.reason;
   const blocked = tester.text !== null ? m.form.notJson : (Object.values(tester.blocked)[0] ?? null);
   // What is missing cannot be right. Everything else is a hint: the server's validator is the authority.
-  const missing = Object.entries(problems).filter(([, why]) => why === "required");
+  const missing = Object.entries(problems).filter(([, why]) => why === m.form.required);
   const run = () => {
     setTried(true);
     if (off === null && blocked === null && missing.length === 0 && !isRunning) void start(tool);
@@ -110,7 +110,7 @@ function JsonView({ tool, tester }: { tool: Tool; tester: State }) {
         setTyped(event.target.value);
         try {
           const value = JSON.parse(event.target.value) as Json;
-          if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("not an object");
+          if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError();
           change(tool, { args: value, text: null, blocked: {} });
         } catch {
           change(tool, { text: event.target.value });

@@ -1,5 +1,7 @@
 // A call as it goes on: what its events make of it.
 
+import { format, m } from "../messages";
+
 export interface Step {
   name: string;
   note: string;
@@ -50,7 +52,7 @@ export function heard(run: Run, kind: string, event: Record<string, unknown>): P
       return { steps: at < 0 ? [...run.steps, step] : run.steps.map((one, index) => (index === at ? step : one)) };
     }
     case "progress":
-      return { progress: text("message") || (typeof event["progress"] === "number" ? `${event["progress"]}${typeof event["total"] === "number" ? ` of ${event["total"]}` : ""}` : "") };
+      return { progress: text("message") || (typeof event["progress"] === "number" ? (typeof event["total"] === "number" ? m.common.of(event["progress"], event["total"]) : format.number(event["progress"])) : "") };
     case "approval":
       return { state: text("status") === "pending" ? "waiting" : "running", approval: text("approvalId") || text("id") };
     case "outcome":

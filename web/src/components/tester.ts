@@ -4,6 +4,7 @@
 import { useSyncExternalStore } from "react";
 import { type Args, api, ApiError, data, placeOf, reason, type Schemas, type ToolRow } from "../api/client";
 import { stream } from "../api/stream";
+import { m } from "../messages";
 import { heard, type Outcome, type Run } from "./run";
 
 export interface Tester {
@@ -85,7 +86,7 @@ export async function look(place: Place, callId: string, end?: (outcome: Outcome
     try {
       const state = await data(api.GET("/api/calls/{id}", { params: { path: { id: callId }, query: { waitMs: 10_000 } } }));
       if (state.status === "done" || state.status === "lost") {
-        const outcome = (state.outcome ?? { ok: false, error: { code: "LOST", message: "its server was stopped while it ran" } }) as Outcome;
+        const outcome = (state.outcome ?? { ok: false, error: { code: "LOST", message: m.tool.stopped } }) as Outcome;
         if (end) end(outcome);
         else changeRun(place, callId, () => ({ state: "done", endedAt: Date.now(), outcome }));
         return;

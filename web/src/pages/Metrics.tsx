@@ -55,7 +55,7 @@ export default function Metrics() {
         <>
           <div className="figures num">
             <Link href={`/calls?hours=${hours}`}><b>{format.number(total.calls)}</b>{m.metrics.calls}</Link>
-            <Link href={`/calls?hours=${hours}&status=failed`}><b>{total.calls === 0 ? "–" : `${((100 * (total.failed - denied(total))) / total.calls).toFixed(1)} %`}</b>{m.metrics.failed}</Link>
+            <Link href={`/calls?hours=${hours}&status=failed`}><b>{total.calls === 0 ? "–" : format.percent((total.failed - denied(total)) / total.calls)}</b>{m.metrics.failed}</Link>
             <div><b>{format.took(total.durationMs.p50)}</b>{m.metrics.median}</div>
             <div><b>{format.took(total.durationMs.p95)}</b>{m.metrics.p95}</div>
             <div><b>{byHour.data && byHour.data.approvalMs.max > 0 ? format.took(byHour.data.approvalMs.p50) : "–"}</b>{m.metrics.waitMedian}</div>

@@ -98,7 +98,7 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
       </div>
       {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? schema["description"] : null}</div> : null}
       <Value id={id} schema={props.schema} value={value} pointer={props.pointer} name={props.name} labelledBy={`${id}-name`} describedBy={problem ? `${id}-msg` : undefined} isChanged={isChanged} onChange={props.onChange} />
-      {problem && !(problem === "required" && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
+      {problem && !(problem === m.form.required && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
     </div>
   );
 }
