@@ -118,7 +118,7 @@ function Rail({ onInvoke }: { onInvoke(): void }) {
   return (
     <header className="rail">
       <Link className="brand" href="/tools"><Mark />Toolcrib</Link>
-      <button type="button" className="btn invoke" aria-label={m.palette.title} onClick={onInvoke}><Icon name="plus" /><span>{m.palette.title}</span><kbd>Ctrl K</kbd></button>
+      <button type="button" className="btn invoke" onClick={onInvoke}><Icon name="plus" /><span>{m.palette.title}</span><kbd>Ctrl K</kbd></button>
       <nav aria-label={m.nav.pages}>
         {items.map(([path, icon, name, count]) => (
           <Link key={path} href={path} aria-current={location === path || location.startsWith(`${path}/`) || (path === "/tools" && /^\/(author|version)(\/|$)/.test(location)) ? "page" : undefined}>

@@ -11,7 +11,11 @@ import { accessible, launch, sceneOf, shot } from "./harness.mjs";
 let browser;
 before(async () => { browser = await launch(); });
 after(() => browser?.close());
-const scene = (prepare, run, options) => sceneOf(browser, prepare, run, options);
+/** Answers that a test changes on their way are waited for before its page goes. */
+const scene = (prepare, run, options) => sceneOf(browser, prepare, async (crib, page) => {
+  await run(crib, page);
+  await page.unrouteAll({ behavior: "wait" });
+}, options);
 
 const toolPage = (crib, bundle, slug) => `${crib.url}/ui/tools/${bundle}/${slug}/v1`;
 const narrow = { viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true };
@@ -352,7 +356,7 @@ describe("by touch", () => {
     await page.getByRole("combobox", { name: "Call a tool" }).fill("shell");
     await page.getByRole("option").filter({ has: page.getByText("shell", { exact: true }) }).tap();
     const args = page.locator(".palette .args");
-    await args.getByText("Pressing Run counts as your approval.").waitFor();
+    await page.locator(".palette").getByText("Pressing Run counts as your approval.").waitFor();
     await args.getByLabel("command").fill("echo begun; sleep 60");
     await args.getByRole("button", { name: "Run" }).tap();
     const result = page.getByRole("region", { name: "Result" });

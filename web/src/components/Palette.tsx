@@ -108,8 +108,8 @@ function Inline({ hit, onOpen }: { hit: Hit; onOpen(): void }) {
         <span className="sp" />
         <button type="button" className="btn pri sm" aria-disabled={why !== null || isRunning} title={why ?? undefined} onClick={run}>{m.palette.run}</button>
         <button type="button" className="btn sm" onClick={onOpen}>{m.palette.open}</button>
-        <p className="hint">{tester.asksFirst ? m.tool.ask : m.tool.counts}{why === null ? null : <> <b>{why}</b></>}</p>
       </div>
+      <p className="hint counts">{tester.asksFirst ? m.tool.ask : m.tool.counts}{why === null ? null : <> <b>{why}</b></>}</p>
       {ran && tester.run ? (
         <section className="result" aria-label={m.palette.result}>
           <div className="row ranbar"><span role="status"><RunState run={tester.run} /></span><span className="sp" />{isRunning ? <button type="button" className="btn bad sm" disabled={tester.run.state === "stopping"} onClick={() => stop(hit)}>{tester.run.state === "stopping" ? m.tool.stopping : m.tool.stop}</button> : null}</div>

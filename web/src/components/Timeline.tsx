@@ -1,6 +1,7 @@
 // When a call did what: waiting, running, its steps, and the calls that its tool made, each where it was in time.
 
 import { useQuery } from "@tanstack/react-query";
+import { Fragment } from "react";
 import { Link } from "wouter";
 import { api, data } from "../api/client";
 import { format, m } from "../messages";
@@ -22,7 +23,7 @@ export function Timeline({ call }: { call: Record_ }) {
       <h2>{m.calls.timeline}</h2>
       <div className="timeline" role="list" aria-label={m.calls.timeline}>
         <Bar name={call.tool ?? call.callId} from={0} queued={queued} ran={ran} total={total} />
-        <Steps of={call} from={0} total={total} />
+        <Steps of={call} from={0} total={total} depth={1} />
         <Inside id={call.callId} begun={begun} total={total} depth={1} />
       </div>
       <p className="sub num">{m.calls.queued} {format.took(queued)} · {m.calls.executed} {format.took(ran)} · {m.calls.total} {format.took(total)}</p>
@@ -31,8 +32,8 @@ export function Timeline({ call }: { call: Record_ }) {
 }
 
 /** The steps of a call's tool, each where it was in time. */
-function Steps({ of, from, total }: { of: Record_; from: number; total: number }) {
-  return <>{(of.steps ?? []).map((step, at) => <div key={at} className="inside"><Bar name={step.name} isStep from={from + step.startMs} queued={0} ran={step.durationMs} total={total} status={<StepState state={step.status as Step["state"]} />} /></div>)}</>;
+function Steps({ of, from, total, depth }: { of: Record_; from: number; total: number; depth: number }) {
+  return <>{(of.steps ?? []).map((step, at) => <Bar key={at} name={step.name} depth={depth} isStep from={from + step.startMs} queued={0} ran={step.durationMs} total={total} status={<StepState state={step.status as Step["state"]} />} />)}</>;
 }
 
 /** The calls that a call's tool made, and those that they made. */
@@ -42,20 +43,20 @@ function Inside({ id, begun, total, depth }: { id: string; begun: number; total:
   return <>{calls.map((one) => {
     const record = one as unknown as Record_;
     return (
-      <div key={one.callId} className="inside">
-        <Bar name={one.tool ?? one.callId} href={`/calls/${encodeURIComponent(one.callId)}`} from={Math.max(0, new Date(one.startTime ?? begun).getTime() - begun)} queued={record.queueTimeMs ?? 0} ran={record.executionTimeMs ?? 0} total={total} status={<Status status={one.status} ok={one.ok} code={one.code} />} />
-        <Steps of={record} from={Math.max(0, new Date(one.startTime ?? begun).getTime() - begun)} total={total} />
+      <Fragment key={one.callId}>
+        <Bar depth={depth} name={one.tool ?? one.callId} href={`/calls/${encodeURIComponent(one.callId)}`} from={Math.max(0, new Date(one.startTime ?? begun).getTime() - begun)} queued={record.queueTimeMs ?? 0} ran={record.executionTimeMs ?? 0} total={total} status={<Status status={one.status} ok={one.ok} code={one.code} />} />
+        <Steps of={record} from={Math.max(0, new Date(one.startTime ?? begun).getTime() - begun)} total={total} depth={depth + 1} />
         {depth < MAX_DEPTH ? <Inside id={one.callId} begun={begun} total={total} depth={depth + 1} /> : null}
-      </div>
+      </Fragment>
     );
-  })}{inside.data?.nextPageToken ? <p className="hint inside">{m.calls.onlyLast(calls.length)}</p> : null}</>;
+  })}{inside.data?.nextPageToken ? <p className="hint">{m.calls.onlyLast(calls.length)}</p> : null}</>;
 }
 
-function Bar({ name, href, isStep, from, queued, ran, total, status }: { name: string; href?: string; isStep?: boolean; from: number; queued: number; ran: number; total: number; status?: React.ReactNode }) {
+function Bar({ name, depth = 0, href, isStep, from, queued, ran, total, status }: { name: string; depth?: number; href?: string; isStep?: boolean; from: number; queued: number; ran: number; total: number; status?: React.ReactNode }) {
   const scale = (ms: number) => (400 * Math.min(ms, Math.max(1, total))) / Math.max(1, total);
   return (
     <div className="tl" role="listitem">
-      <span className="clip">{href ? <Link className="slug" href={href}>{name}</Link> : <span className={isStep ? "mono sub" : "slug"}>{name}</span>}</span>
+      <span className="clip" style={{ paddingLeft: 14 * depth }} title={name}>{href ? <Link className="slug" href={href}>{name}</Link> : <span className={isStep ? "mono sub" : "slug"}>{name}</span>}</span>
       <svg viewBox="0 0 400 12" preserveAspectRatio="none" role="img" aria-label={`${m.calls.queued} ${format.took(queued)}, ${m.calls.executed} ${format.took(ran)}`}>
         <rect width="400" height="12" rx="2" fill="var(--sunk)" />
         <rect x={scale(from)} width={Math.max(0.5, scale(queued))} height="12" fill="var(--brass-fill)" />

@@ -25,14 +25,17 @@ export async function follow(callId: string, stop: AbortSignal, on: (change: (ru
           else on((run) => heard(run, event.event, body));
         },
       });
-      if (over || stop.aborted) return;
+    } catch {
+      // It broke off, or the events are in another process: the call itself is asked.
+    }
+    if (over || stop.aborted) return;
+    try {
       const state = await data(api.GET("/api/calls/{id}", { params: { path: { id: callId } } }));
       if (state.status === "lost") return on(() => ({ state: "lost", problem: m.tool.stopped }));
       if (state.status === "done") return end((state.outcome ?? { ok: state.ok ?? false }) as Outcome);
     } catch (error) {
-      if (stop.aborted) return;
-      // No such call: it never reached the server, or its record is gone.
-      if (error instanceof ApiError && error.status !== 0 && error.status < 500) return on(() => ({ state: "lost", problem: reason(error) }));
+      // No such call: it never reached the server.
+      if (error instanceof ApiError && error.status === 404) return on(() => ({ state: "lost", problem: reason(error) }));
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE));
   }

@@ -1,5 +1,5 @@
-// Every text of the page. `zh.ts` has the same shape: a message that is missing there, or takes other values, fails the type check, and so the
-// build. Plain objects, not generated functions (Paraglide): TypeScript checks them whole, and a plural is a line of code.
+// Every text of the page. `zh.ts` has the same shape: a message that is missing there, or takes other values, fails the build (`check.ts`) and the
+// type check. Plain objects, not generated functions (Paraglide): TypeScript checks them whole, and a plural is a line of code.
 
 const num = (n: number) => n.toLocaleString("en");
 const count = (n: number, one: string, many: string) => `${num(n)} ${n === 1 ? one : many}`;

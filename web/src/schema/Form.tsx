@@ -29,7 +29,7 @@ export function SchemaForm(props: { schema: Schema; value: Args; before?: Args; 
       </Context>
     );
   }
-  if (kind.properties.length === 0 && kind.rest === null) return <p className="dim">{m.tool.noArgs}</p>;
+  if (kind.properties.length === 0 && kind.rest === null) return <p className="dim gapbelow">{m.tool.noArgs}</p>;
   return (
     <Context value={{ root: props.schema, problems: props.problems, before: props.before, block: props.onBlock }}>
       <Members kind={kind} value={props.value} pointer="" onChange={props.onChange} />
