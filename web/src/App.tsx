@@ -31,7 +31,7 @@ export function App({ refused }: { refused: string | null }) {
   const key = useSyncExternalStore(session.subscribe, session.key);
   return (
     <>
-      {key === null ? <Door refused={refused} /> : <Frame />}
+      <Pane name={key ?? ""}>{key === null ? <Door refused={refused} /> : <Frame />}</Pane>
       <Toasts />
     </>
   );
@@ -55,9 +55,9 @@ function Frame() {
   return (
     <div className="app">
       <a className="skip" href="#content">{m.nav.skip}</a>
-      <Rail />
+      <Pane name="rail"><Rail onInvoke={() => setPalette(true)} /></Pane>
       <main id="content" tabIndex={-1}>
-        <LostNote />
+        <Pane name="lost"><LostNote /></Pane>
         <Pane name={location}>
           <Suspense fallback={<Loading />}>
             <Switch>
@@ -95,15 +95,16 @@ function LostNote() {
   return <div className="note bad" role="alert"><Icon name="warn" /><div><b>{m.live.lost}.</b> {m.live.lostNote}</div></div>;
 }
 
-function Rail() {
+function Rail({ onInvoke }: { onInvoke(): void }) {
   const [location] = useLocation();
   const connection = useConnection();
   const tools = useTools().data?.tools;
   const bundles = useBundles().data;
   const clients = useClients().data;
   const server = useServer().data;
-  const waiting = useWaiting().data?.length ?? 0;
-  useAttention(waiting);
+  const asked = useWaiting().data;
+  const waiting = asked?.length ?? 0;
+  useAttention(asked);
   const items: [string, IconName, string, number | undefined][] = [
     ["/tools", "tools", m.nav.tools, tools?.length],
     ["/approvals", "approvals", m.nav.approvals, waiting],
@@ -117,6 +118,7 @@ function Rail() {
   return (
     <header className="rail">
       <Link className="brand" href="/tools"><Mark />Toolcrib</Link>
+      <button type="button" className="btn invoke" onClick={onInvoke}><Icon name="plus" /><span>{m.palette.title}</span><kbd>Ctrl K</kbd></button>
       <nav aria-label={m.nav.pages}>
         {items.map(([path, icon, name, count]) => (
           <Link key={path} href={path} aria-current={location === path || location.startsWith(`${path}/`) || (path === "/tools" && /^\/(author|version)(\/|$)/.test(location)) ? "page" : undefined}>

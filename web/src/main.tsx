@@ -10,10 +10,13 @@ import { Router } from "wouter";
 import { ApiError } from "./api/client";
 import { signInByLink } from "./api/session";
 import { App } from "./App";
+import { Pane } from "./components/basics";
 import { loadMessages } from "./messages";
+import { reloadOnce } from "./reload";
 import { applyTheme } from "./theme";
 
 applyTheme();
+reloadOnce();
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -33,7 +36,7 @@ createRoot(document.getElementById("root")!).render(
     <CSPProvider nonce={nonce}>
       <QueryClientProvider client={queries}>
         <Router base="/ui">
-          <App refused={refused} />
+          <Pane name="root"><App refused={refused} /></Pane>
         </Router>
       </QueryClientProvider>
     </CSPProvider>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { accessible, launch, sceneOf, shot } from "./harness.mjs";
+import { accessible, launch, sceneOf, shot, write } from "./harness.mjs";
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -11,20 +11,6 @@ after(() => browser?.close());
 const scene = (prepare, run, options) => sceneOf(browser, prepare, run, options);
 
 const fileOf = (crib, name) => join(crib.work, ".toolcrib/tools", name);
-
-/** The text of the editor, typed anew. */
-async function write(page, text) {
-  const editor = page.locator(".cm-content");
-  await editor.click();
-  await page.keyboard.press("Control+a");
-  await page.keyboard.press("Delete");
-  // As one paste: typing would close brackets.
-  await editor.evaluate((node, pasted) => {
-    const data = new DataTransfer();
-    data.setData("text/plain", pasted);
-    node.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
-  }, text);
-}
 
 async function begin(page, crib, kind, name, description = "") {
   await page.goto(`${crib.url}/ui/author`);
@@ -35,7 +21,7 @@ async function begin(page, crib, kind, name, description = "") {
 
 describe("writing a tool", () => {
   test("a command is created, run, fails, and is fixed", () => scene(null, async (crib, page) => {
-    await page.getByRole("link", { name: "New tool" }).click();
+    await page.getByRole("link", { name: "New tool" }).first().click();
     await page.getByRole("heading", { name: "New tool" }).waitFor();
     await accessible(page);
     await shot(page, "author-new");

@@ -11,7 +11,7 @@ import axe from "axe-core";
 import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const program = process.env.TOOLCRIB_BIN ?? join(here, "../../target/debug/toolcrib");
+export const program = process.env.TOOLCRIB_BIN ?? join(here, "../../target/debug/toolcrib");
 const dist = process.env.TOOLCRIB_WEB_DIST ?? join(here, "../dist");
 export const shots = process.env.TOOLCRIB_WEB_SHOTS ?? join(here, "../../target/web-shots");
 mkdirSync(shots, { recursive: true });
@@ -117,7 +117,7 @@ export async function sceneOf(browser, prepare, run, options) {
     try {
       await run(crib, page);
     } catch (error) {
-      await page.screenshot({ path: join(shots, "failed.png") }).catch(() => {});
+      await page.screenshot({ path: join(shots, `failed-${crib.directory.slice(-6)}.png`) }).catch(() => {});
       throw error;
     }
     sound(page);
@@ -139,6 +139,31 @@ export async function accessible(page) {
   await page.evaluate(axe.source);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
   assert.deepEqual(violations.map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary.split("\n").slice(1, 2)}`).join(" | ")}`), []);
+}
+
+/** The text of the editor, typed anew. */
+export async function write(page, text) {
+  const editor = page.locator(".cm-content");
+  await editor.click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.press("Delete");
+  // As one paste: typing would close brackets.
+  await editor.evaluate((node, pasted) => {
+    const data = new DataTransfer();
+    data.setData("text/plain", pasted);
+    node.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+  }, text);
+}
+
+/** Goes to another address without loading the page anew: the router listens to the history. */
+export const visit = (page, path) => page.evaluate((to) => { history.pushState(null, "", to); dispatchEvent(new PopStateEvent("popstate")); }, `/ui/${path}`);
+
+/** Nothing is wider than the screen, axe finds nothing, and a picture is kept. */
+export async function looked(page, name) {
+  const width = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(width, 0, `${name} is wider than the screen by ${width} px`);
+  await accessible(page);
+  await shot(page, name);
 }
 
 export const shot = (page, name) => page.screenshot({ path: join(shots, `${name}.png`) });

@@ -162,6 +162,17 @@ impl ErrorCode {
             .copied()
             .find(|code| code.as_str() == name)
     }
+
+    /// Whether a person or a rule said no: the tool was not tried.
+    pub fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            ErrorCode::ApprovalDenied
+                | ErrorCode::ApprovalExpired
+                | ErrorCode::ApprovalUnavailable
+                | ErrorCode::BlockedByRule
+        )
+    }
 }
 
 impl fmt::Display for ErrorCode {

@@ -1,6 +1,7 @@
 // The one client of the API. Its types come from the description that the server's tests hold the routes against.
 
 import createClient, { type Middleware } from "openapi-fetch";
+import { m } from "../messages";
 import type { components, paths } from "./schema";
 import { session } from "./session";
 
@@ -20,7 +21,7 @@ export class ApiError extends Error {
   readonly details: Record<string, unknown>;
   constructor(status: number, body: unknown) {
     const error = (body as { error?: { code?: string; message?: string; details?: Record<string, unknown> } } | null)?.error;
-    super(error?.message ?? (status === 0 ? "the server does not answer" : `the server answered with status ${status}`));
+    super(error?.message ?? (status === 0 ? m.common.noAnswer : m.common.answered(status)));
     this.status = status;
     this.code = error?.code ?? "";
     this.details = error?.details ?? {};

@@ -1,22 +1,28 @@
 // What the pages ask, each question under one key, so that the live stream can mark it as old.
 
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useEffect, useMemo } from "react";
 import { api, data, placeOf } from "./client";
 
 export const useServer = () => useQuery({ queryKey: ["server"], queryFn: () => data(api.GET("/api/server")), staleTime: Infinity });
 
 export const useTools = () => useQuery({ queryKey: ["tools"], queryFn: ({ signal }) => data(api.GET("/api/tools", { params: { query: { all: true, tokens: true } }, signal })) });
 
-/** The server's ranking of the tools that match some words; `null` without words. */
-export const useSearch = (words: string) => useQuery({
-  queryKey: ["tools", "search", words],
-  queryFn: async ({ signal }) => {
-    if (words === "") return null;
-    const page = await data(api.GET("/tools/search", { params: { query: { q: words, includeDisabled: true, pageSize: 500 } }, signal }));
-    return page.results;
-  },
-  placeholderData: keepPreviousData,
-});
+/** The server's ranking of the tools that match some words, the best page first or page by page to the end; `null` without words. */
+export function useSearch(words: string, all = false) {
+  const found = useInfiniteQuery({
+    queryKey: ["tools", "search", words, all],
+    enabled: words !== "",
+    initialPageParam: "",
+    queryFn: ({ pageParam, signal }) => data(api.GET("/tools/search", { params: { query: { q: words, includeDisabled: true, pageSize: all ? 500 : 50, pageToken: pageParam || undefined } }, signal })),
+    getNextPageParam: (page) => page.nextPageToken || undefined,
+    placeholderData: keepPreviousData,
+  });
+  const hasMore = all && found.hasNextPage && !found.isFetchingNextPage && !found.isError && !found.isPlaceholderData;
+  useEffect(() => { if (hasMore) void found.fetchNextPage(); }, [hasMore]);
+  const hits = useMemo(() => (words === "" ? null : (found.data?.pages.flatMap((page) => page.results) ?? undefined)), [words, found.data]);
+  return { ...found, data: hits };
+}
 
 export const useTool = (place: { bundle: string; slug: string; version: string }) => useQuery({
   queryKey: ["tool", place.bundle, place.slug, place.version],

@@ -1477,6 +1477,8 @@ export interface components {
             ok: number;
             /** Format: uint64 */
             failed: number;
+            /** Format: uint64 */
+            refused: number;
             codes: {
                 [key: string]: number;
             };
@@ -1486,6 +1488,7 @@ export interface components {
             durationMs: components["schemas"]["Durations"];
             firstAt?: string | null;
             lastAt?: string | null;
+            lastCode?: string | null;
         };
         Calls: {
             calls: components["schemas"]["CallState"][];
@@ -1598,11 +1601,6 @@ export interface components {
             pointer?: string | null;
             help?: string | null;
         };
-        Definitions: {
-            tools: unknown[];
-            losses: components["schemas"]["Loss"][];
-            dropped: components["schemas"]["Dropped"][];
-        };
         Difference: {
             bundle: Record<string, never>;
             against: Record<string, never> | null;
@@ -1659,7 +1657,7 @@ export interface components {
             effect?: string | null;
             state?: components["schemas"]["FilterState"] | null;
         };
-        FilterState: "on" | "off" | "attention" | "untagged";
+        FilterState: "on" | "off" | "attention" | "failing" | "untagged";
         Finding: {
             rule: string;
             verdict: components["schemas"]["Verdict"];
@@ -2229,6 +2227,17 @@ export interface components {
             secrets: components["schemas"]["SecretRow"][];
             nextPageToken?: string | null;
         };
+        Sent: {
+            tools: unknown[];
+            losses: components["schemas"]["Loss"][];
+            dropped: components["schemas"]["Dropped"][];
+            texts: components["schemas"]["SentText"][];
+        };
+        SentText: {
+            text: string;
+            /** Format: uint64 */
+            tokens: number;
+        };
         Served: {
             version: string;
             home: string;
@@ -2309,6 +2318,8 @@ export interface components {
             tools?: string[] | null;
             filter?: components["schemas"]["Filter"] | null;
             isEnabled: boolean;
+            /** @default false */
+            dryRun?: boolean;
         };
         TestRow: {
             test: string;
@@ -2429,6 +2440,8 @@ export interface components {
             ok: number;
             /** Format: uint64 */
             failed: number;
+            /** Format: uint64 */
+            refused: number;
             codes: {
                 [key: string]: number;
             };
@@ -2438,6 +2451,7 @@ export interface components {
             durationMs: components["schemas"]["Durations"];
             firstAt?: string | null;
             lastAt?: string | null;
+            lastCode?: string | null;
         };
         ToolText: {
             scope: string;
@@ -4231,7 +4245,7 @@ export interface operations {
                 bundle?: string;
                 text?: string;
                 parent?: string;
-                status?: "running" | "waiting" | "done" | "ok" | "failed";
+                status?: "running" | "waiting" | "done" | "ok" | "failed" | "refused" | "error";
                 caller?: string;
                 since?: string;
                 until?: string;
@@ -5687,7 +5701,9 @@ export interface operations {
     };
     listRules: {
         parameters: {
-            query?: never;
+            query?: {
+                tool?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5719,6 +5735,14 @@ export interface operations {
                 };
             };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5845,6 +5869,7 @@ export interface operations {
                 bundle?: string;
                 tools?: string;
                 strict?: boolean;
+                texts?: boolean;
             };
             header?: never;
             path: {
@@ -5859,7 +5884,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Definitions"];
+                    "application/json": components["schemas"]["Sent"];
                 };
             };
             400: {

@@ -1,5 +1,7 @@
 // Who this browser is: a cookie that this page cannot read, and a key that it keeps and sends with every request.
 
+import { m } from "../messages";
+
 const KEY = "toolcrib.key";
 
 let key = read();
@@ -46,7 +48,7 @@ export async function signInByLink(): Promise<string | null> {
   // The code is used up: it belongs into no history.
   history.replaceState(null, "", location.pathname + location.search);
   const response = await fetch("/api/browsers", { method: "POST", headers: { "Toolcrib-Code": code } }).catch(() => null);
-  if (!response) return "the server does not answer";
+  if (!response) return m.common.noAnswer;
   const body = await response.json();
   if (!response.ok) return session.key() === null ? body.error.message : null;
   session.set(body.key);

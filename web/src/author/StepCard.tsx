@@ -1,7 +1,7 @@
 // One step of a tool: what it runs, on what condition, when, and what happens if it fails.
 
-import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
 import { api, data, type Json, type ToolRow } from "../api/client";
 import { EffectTag } from "../components/basics";
 import { m } from "../messages";
@@ -63,6 +63,7 @@ export function StepCard(props: Props) {
         <button type="button" className="btn sm" disabled={at === props.count - 1} aria-label={`${m.author.down}: ${name}`} onClick={() => props.onMove(1)}>↓</button>
         <button type="button" className="btn sm" aria-label={`${m.common.remove}: ${name}`} onClick={props.onRemove}>×</button>
       </div>
+      <div className="maydo"><MayDo kind={kind} command={command} used={used} /></div>
       {isOpen ? (
         <div className="pad stack">
           <div className="pairrow">
@@ -101,6 +102,32 @@ export function StepCard(props: Props) {
         </div>
       ) : null}
     </li>
+  );
+}
+
+const PAUSE = 300;
+
+/** What a step may do: the programs that its command starts and what the rules say to them, or the effects of the tool that it calls. */
+function MayDo({ kind, command, used }: { kind: StepKind; command: string; used?: ToolRow }) {
+  const isRead = kind === "bash" || kind === "run";
+  const [typed, setTyped] = useState(command);
+  useEffect(() => {
+    const timer = setTimeout(() => setTyped(command), PAUSE);
+    return () => clearTimeout(timer);
+  }, [command]);
+  const rules = useQuery({
+    queryKey: ["rules", "command", typed],
+    enabled: isRead && typed.trim() !== "",
+    placeholderData: keepPreviousData,
+    queryFn: ({ signal }) => data(api.POST("/api/rules/test", { body: { command: typed } as never, signal })),
+  });
+  if (kind === "use-tool") return used ? <p className="hint">{m.author.mayDo} {used.effects.map((effect) => (m.author.effects as Record<string, string>)[effect] ?? effect).join(", ") || m.tools.untagged} · {m.tools.asks}: {used.asks ?? m.common.never}</p> : null;
+  if (!isRead) return <p className="hint">{m.author.mayDo} {m.author.mayDoAnything}</p>;
+  if (!rules.data) return null;
+  const programs = [...new Set(rules.data.commands.map((one) => one.words[0] ?? ""))].filter(Boolean);
+  return (
+    <p className={rules.data.verdict === "deny" ? "msg" : "hint"}>{m.author.mayDo} {programs.length === 0 ? m.common.none : programs.map((program) => <code key={program}>{program} </code>)} · {m.author.rulesSay[rules.data.verdict]}
+      {rules.data.findings.map((finding) => <span key={finding.rule}> · <code>{finding.rule}</code> {finding.reason}</span>)}</p>
   );
 }
 

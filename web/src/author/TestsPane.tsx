@@ -32,8 +32,10 @@ export function TestsPane({ file, content, onChange }: { file: string; content: 
   const [notes, setNotes] = useState<string[]>([]);
   const run = useMutation({
     mutationFn: (wish: { tests?: string[]; record?: boolean }) => data(api.POST("/api/tests", { body: { file, content, everything, ...wish } })),
-    onSuccess: (done) => {
-      setRows((before) => ({ ...before, ...Object.fromEntries(done.tests.map((row) => [row.test, row])) }));
+    onSuccess: (done, wish) => {
+      // What was recorded was judged by what it expected before.
+      const judged = done.tests.filter((row) => !wish.record || done.notRecorded?.some((note) => note.startsWith(`${row.test}:`)));
+      setRows((before) => ({ ...Object.fromEntries(Object.entries(before).filter(([name]) => !done.tests.some((row) => row.test === name))), ...Object.fromEntries(judged.map((row) => [row.test, row])) }));
       setNotes(done.notRecorded ?? []);
       if (done.content && done.content !== content) onChange(done.content);
     },

@@ -5,11 +5,11 @@ import { Link, useLocation, useSearchParams } from "wouter";
 import { api, type Args, data, type Json, reason, toolPath } from "../api/client";
 import { useTools } from "../api/queries";
 import { format, m } from "../messages";
-import { Copy, Failed, Loading, Pretty, say, Status, Words } from "./basics";
+import { Copy, Failed, Loading, Pane, Pretty, say, Status, Words } from "./basics";
 import { Comparison } from "./Comparison";
 import { download } from "./download";
 import { SaveAsTest } from "./SaveAsTest";
-import { change } from "./tester";
+import { fill } from "./tester";
 import { Timeline } from "./Timeline";
 
 export interface Record_ {
@@ -17,6 +17,7 @@ export interface Record_ {
   startTime?: string; endTime?: string; durationMs?: number; queueTimeMs?: number; executionTimeMs?: number;
   approval?: { approved: boolean; by: string; reason: string; answer?: string; modified?: boolean; grant?: string };
   network?: { [name: string]: Json }[];
+  steps?: { name: string; status: string; startMs: number; durationMs: number }[];
 }
 
 interface Outcome { ok: boolean; value?: Json; error?: Json; metadata?: Partial<Record_> & { sandbox?: Json } }
@@ -49,7 +50,7 @@ export function CallDetail({ id }: { id: string }) {
         <div className="row wrap"><h2 className="slug">{call.tool}</h2><Status status={call.status} ok={call.ok} code={call.code} /><span className="sp" /><span className="sub">{call.caller}</span></div>
         <div className="sub"><code>{call.callId}</code>{call.startTime ? <> · {format.time(call.startTime)}</> : null}{full.parent ? <> · <Link href={`/calls/${encodeURIComponent(full.parent)}`}>{m.calls.inside}</Link></> : null}</div>
         <div className="row wrap">
-          {place ? <button type="button" className="btn sm" onClick={() => { change(place, { args: structuredClone(full.parameters ?? {}), text: null, blocked: {} }); navigate(toolPath(place)); }}>{m.calls.again}</button> : null}
+          {place ? <button type="button" className="btn sm" onClick={() => { fill(place, full.parameters ?? {}); navigate(toolPath(place)); }}>{m.calls.again}</button> : null}
           {call.status === "running" || call.status === "waiting" ? <button type="button" className="btn sm bad" disabled={cancel.isPending} onClick={() => cancel.mutate()}>{m.calls.stop}</button> : null}
           {call.status === "waiting" ? <Link className="btn sm" href={`/approvals/${(call.approval as { id?: string } | undefined)?.id ?? ""}`}>{m.nav.approvals}</Link> : null}
           {row ? <SaveAsTest tool={row} file={row.file} args={full.parameters ?? {}} blocked={null} /> : null}
@@ -62,7 +63,7 @@ export function CallDetail({ id }: { id: string }) {
       {full.message ? <div className="failed"><b><Words text={full.message} /></b></div> : null}
       <div className="sec stack">
         {other ? <Comparison id={id} other={other} /> : null}
-        {full.durationMs === undefined || !full.startTime ? null : <Timeline call={full} steps={stepsOf(outcome)} />}
+        {full.durationMs === undefined || !full.startTime ? null : <Pane name={id}><Timeline call={full} /></Pane>}
         {full.parameters ? <div><h2>{m.calls.arguments}</h2><Pretty value={full.parameters} /></div> : null}
         {outcome ? <div><h2>{m.calls.resultOf}</h2>{outcome.ok && outcome.value === undefined ? <p className="sub">{m.calls.fromRecord}</p> : <Pretty value={outcome.ok ? outcome.value : outcome.error} />}</div> : null}
         {full.approval && "approved" in full.approval ? (
@@ -74,17 +75,6 @@ export function CallDetail({ id }: { id: string }) {
       </div>
     </article>
   );
-}
-
-/** The steps of a tool of steps, as its result tells them. */
-function stepsOf(outcome: Outcome | undefined): { name: string; status: string; ms?: number }[] {
-  const from = (outcome?.ok ? outcome.value : (outcome?.error as { details?: Json } | undefined)?.details) as { steps?: Json } | null | undefined;
-  const steps = typeof from === "object" && from !== null ? from.steps : undefined;
-  if (typeof steps !== "object" || steps === null || Array.isArray(steps)) return [];
-  return Object.entries(steps).map(([name, one]) => {
-    const step = (typeof one === "object" && one !== null && !Array.isArray(one) ? one : {}) as { status?: Json; durationMs?: Json };
-    return { name, status: typeof step.status === "string" ? step.status : "ok", ms: typeof step.durationMs === "number" ? step.durationMs : undefined };
-  });
 }
 
 /** Which other call of this tool it is compared with. */

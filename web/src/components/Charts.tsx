@@ -52,24 +52,29 @@ function path(points: (readonly [number, number] | null)[]): string {
   return points.map((point, at) => (point ? `${points[at - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}` : "")).join("");
 }
 
-export function LatencyChart({ hours }: { hours: Hour[] }) {
+export function LatencyChart({ hours, hrefOf }: { hours: Hour[]; hrefOf(at: string): string }) {
   const legend = <><i className="key line" />p95 <i className="key dashed" />p50</>;
   return (
     <Frame title={m.metrics.latency} legend={legend} hours={hours} most={Math.max(1, ...hours.map((hour) => hour.p95))} shown={(n) => (n === 0 ? "0" : format.took(n))}>
       {(x, y, width) => {
         const at = (pick: (hour: Hour) => number) => hours.map((hour, index) => (hour.calls === 0 ? null : [x(index) + width / 2, y(pick(hour))] as const));
-        const dots = (pick: (hour: Hour) => number, colour: string) => at(pick).map((point, index) => (point ? <circle key={index} cx={point[0]} cy={point[1]} r="2.5" fill={colour}><title>{`${format.time(hours[index]!.at)}: ${format.took(pick(hours[index]!))}`}</title></circle> : null));
-        return <><path d={path(at((hour) => hour.p95))} fill="none" stroke="var(--ink)" strokeWidth="2" /><path d={path(at((hour) => hour.p50))} fill="none" stroke="var(--acc)" strokeWidth="2" strokeDasharray="6 4" />{dots((hour) => hour.p95, "var(--ink)")}{dots((hour) => hour.p50, "var(--acc)")}</>;
+        const dots = (pick: (hour: Hour) => number, colour: string) => at(pick).map((point, index) => (point ? <circle key={index} cx={point[0]} cy={point[1]} r="2.5" fill={colour} /> : null));
+        // The whole column of an hour leads to its calls: a dot is too small to hit.
+        const links = hours.map((hour, index) => {
+          const words = `${format.time(hour.at)}: p50 ${format.took(hour.p50)}, p95 ${format.took(hour.p95)}`;
+          return hour.calls === 0 ? null : <Link key={hour.at} href={hrefOf(hour.at)} aria-label={words}><title>{words}</title><rect className="hit" x={x(index)} width={width} y={TOP} height={HEIGHT - BOTTOM - TOP} /></Link>;
+        });
+        return <>{links}<path d={path(at((hour) => hour.p95))} fill="none" stroke="var(--ink)" strokeWidth="2" /><path d={path(at((hour) => hour.p50))} fill="none" stroke="var(--acc)" strokeWidth="2" strokeDasharray="6 4" />{dots((hour) => hour.p95, "var(--ink)")}{dots((hour) => hour.p50, "var(--acc)")}</>;
       }}
     </Frame>
   );
 }
 
-export function WaitChart({ hours }: { hours: Hour[] }) {
+export function WaitChart({ hours, hrefOf }: { hours: Hour[]; hrefOf(at: string): string }) {
   if (hours.every((hour) => hour.wait === null)) return null;
   return (
     <Frame title={m.metrics.wait} legend={<><i className="key wait" />{m.metrics.median}</>} hours={hours} most={Math.max(1, ...hours.map((hour) => hour.wait ?? 0))} shown={(n) => (n === 0 ? "0" : format.took(n))}>
-      {(x, y, width) => hours.map((hour, at) => (hour.wait === null ? null : <rect key={hour.at} x={x(at) + width * 0.25} width={width * 0.5} y={Math.min(y(hour.wait), y(0) - 2)} height={Math.max(2, y(0) - y(hour.wait))} fill="var(--brass-fill)"><title>{`${format.time(hour.at)}: ${format.took(hour.wait)}`}</title></rect>))}
+      {(x, y, width) => hours.map((hour, at) => (hour.wait === null ? null : <Link key={hour.at} href={hrefOf(hour.at)} aria-label={`${format.time(hour.at)}: ${m.metrics.wait} ${format.took(hour.wait)}`}><rect x={x(at) + width * 0.25} width={width * 0.5} y={Math.min(y(hour.wait), y(0) - 2)} height={Math.max(2, y(0) - y(hour.wait))} fill="var(--brass-fill)"><title>{`${format.time(hour.at)}: ${format.took(hour.wait)}`}</title></rect></Link>))}
     </Frame>
   );
 }

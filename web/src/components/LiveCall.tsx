@@ -3,13 +3,11 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { api, data, reason } from "../api/client";
-import { stream } from "../api/stream";
 import { m } from "../messages";
 import { say } from "./basics";
-import { heard, type Outcome, type Run } from "./run";
+import { follow } from "./follow";
+import type { Run } from "./run";
 import { RunShown, RunState } from "./Tester";
-
-const PAUSE = 1000;
 
 export function LiveCall({ callId }: { callId: string }) {
   const [run, setRun] = useState<Run>(() => ({ callId, state: "running", startedAt: Date.now(), log: [], steps: [] }));
@@ -26,33 +24,4 @@ export function LiveCall({ callId }: { callId: string }) {
       <RunShown run={run} />
     </div>
   );
-}
-
-/** Follows the events of a call to its end; a stream that breaks off is taken up behind the last event. */
-async function follow(callId: string, stop: AbortSignal, on: (change: (run: Run) => Partial<Run>) => void) {
-  let last: string | undefined;
-  let ended = false;
-  const end = (outcome: Outcome) => {
-    ended = true;
-    on((run) => ({ state: "done", endedAt: run.startedAt + (outcome.metadata?.durationMs ?? Date.now() - run.startedAt), outcome }));
-  };
-  while (!stop.aborted && !ended) {
-    try {
-      await stream(`/api/calls/${encodeURIComponent(callId)}/events`, { signal: stop, headers: last ? { "Last-Event-ID": last } : {} }, {
-        event(event) {
-          if (event.id) last = event.id;
-          const body = JSON.parse(event.data || "{}") as Record<string, unknown>;
-          if (event.event === "outcome") end(body as unknown as Outcome);
-          else on((run) => heard(run, event.event, body));
-        },
-      });
-      if (ended || stop.aborted) return;
-      const state = await data(api.GET("/api/calls/{id}", { params: { path: { id: callId } } }));
-      if (state.status === "lost") return on(() => ({ state: "lost" }));
-      if (state.status === "done") return end((state.outcome ?? { ok: state.ok ?? false }) as Outcome);
-    } catch {
-      if (stop.aborted) return;
-    }
-    await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  }
 }

@@ -5,17 +5,19 @@ import { useDeferredValue, useEffect, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { type Args, api, data, type Json, placeOf, toolPath } from "../api/client";
 import { useSearch } from "../api/queries";
-import { format, m } from "../messages";
+import { m } from "../messages";
+import { InlineValue, pointerOf } from "../schema/Form";
 import { kindOf, resolve, type Schema } from "../schema/resolve";
-import { EffectTag } from "./basics";
+import { EffectTag, Failed, Pane } from "./basics";
 import { Dialog } from "./Dialog";
-import { RunShown } from "./Tester";
-import { change, start, useTester } from "./tester";
+import { Icon } from "./icons";
+import { RunShown, RunState } from "./Tester";
+import { block, change, start, stop, useTester, whyNot } from "./tester";
 
 type Hit = NonNullable<ReturnType<typeof useSearch>["data"]>[number];
 
 export function Palette({ open, onClose }: { open: boolean; onClose(): void }) {
-  return <Dialog open={open} onClose={onClose} title={m.palette.title} hideTitle className="palette">{open ? <Content onClose={onClose} /> : null}</Dialog>;
+  return <Dialog open={open} onClose={onClose} title={m.palette.title} hideTitle className="palette">{open ? <Pane name="palette"><Content onClose={onClose} /></Pane> : null}</Dialog>;
 }
 
 function Content({ onClose }: { onClose(): void }) {
@@ -45,21 +47,21 @@ function Content({ onClose }: { onClose(): void }) {
             if (event.key === "ArrowDown") setAt(Math.min(at + 1, hits.length - 1));
             else if (event.key === "ArrowUp") setAt(Math.max(at - 1, 0));
             else if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) openTester();
-            else if (event.key === "Enter") (args.current?.querySelector<HTMLElement>("input, select, button"))?.focus();
+            else if (event.key === "Enter") args.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
             else return;
             event.preventDefault();
           }} />
-        <span className="sub num" role="status">{m.palette.hits(hits.length)}</span><kbd>Esc</kbd>
+        <span className="sub num" role="status">{m.palette.hits(hits.length)}</span><button type="button" className="btn ghost icon" aria-label={m.common.close} title="Esc" onClick={onClose}><Icon name="cross" /></button>
       </div>
       <div className="hits" id="palette-hits" role="listbox" aria-label={m.tools.title} ref={list}>
         {hits.map((hit, index) => (
-          <div key={`${hit.bundle}/${hit.slug}@${hit.version}`} id={`hit-${index}`} role="option" aria-selected={hit === chosen} onMouseMove={() => setAt(index)} onClick={() => args.current?.querySelector<HTMLElement>("input, select, button")?.focus()}>
+          <div key={`${hit.bundle}/${hit.slug}@${hit.version}`} id={`hit-${index}`} role="option" aria-selected={hit === chosen} onMouseMove={() => setAt(index)} onClick={() => { setAt(index); args.current?.querySelector<HTMLElement>("input, textarea, select, button")?.focus(); }}>
             <span className="slug">{hit.slug}</span><span className="desc">{hit.description}</span><span className="sub">{hit.bundle}</span><EffectTag effects={hit.effects} />
           </div>
         ))}
         {hits.length === 0 && !found.isFetching && !recent.isPending ? <div className="empty">{m.palette.none}</div> : null}
       </div>
-      {chosen ? <div ref={args}><Inline key={`${chosen.bundle}/${chosen.slug}@${chosen.version}`} hit={chosen} onOpen={openTester} /></div> : null}
+      {chosen ? <div ref={args} className="inline"><Pane key={`${chosen.bundle}/${chosen.slug}@${chosen.version}`} name="inline"><Inline hit={chosen} onOpen={openTester} /></Pane></div> : null}
       <div className="keys"><span><kbd>↑</kbd> <kbd>↓</kbd> {m.palette.choose}</span><span><kbd>⏎</kbd> {m.palette.arguments}, {m.palette.run}</span><span><kbd>Ctrl ⏎</kbd> {m.palette.open}</span></div>
     </>
   );
@@ -70,42 +72,50 @@ function Inline({ hit, onOpen }: { hit: Hit; onOpen(): void }) {
   const tester = useTester(hit);
   const [ran, setRan] = useState(false);
   const tool = useQuery({ queryKey: ["tool", hit.bundle, hit.slug, hit.version], queryFn: ({ signal }) => data(api.GET("/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}", { params: { path: placeOf(hit) }, signal })) });
+  if (tool.error) return <Failed error={tool.error} />;
   if (!tool.data) return <div className="args">{m.common.loading}</div>;
   const root = tool.data.inputSchema as Schema;
   const kind = kindOf(root, resolve(root, root));
-  const properties = kind.kind === "object" ? kind.properties.map(([name, schema]) => [name, kindOf(root, resolve(root, schema)), kind.required.includes(name)] as const) : [];
-  const simple = properties.filter(([, one]) => ["text", "number", "boolean", "enum"].includes(one.kind)).sort((a, b) => Number(b[2]) - Number(a[2])).slice(0, 3);
-  const missing = properties.filter(([name, , required]) => required && tester.args[name] === undefined).map(([name]) => name);
+  const properties = kind.kind === "object" ? kind.properties.map(([name, schema]) => ({ name, schema, kind: kindOf(root, resolve(root, schema)).kind, required: kind.required.includes(name) })) : [];
+  const simple = properties.filter((one) => ["text", "number", "boolean", "enum"].includes(one.kind)).sort((a, b) => Number(b.required) - Number(a.required)).slice(0, 3);
+  const missing = properties.filter((one) => one.required && tester.args[one.name] === undefined).map((one) => one.name);
+  const why = whyNot(tester) ?? (missing.length > 0 ? `${m.palette.required} ${missing.join(", ")}` : null);
+  const isRunning = tester.run !== null && ["running", "waiting", "stopping"].includes(tester.run.state);
   const set = (name: string, value: Json | undefined) => {
     const { [name]: _, ...rest } = tester.args;
-    change(hit, { args: (value === undefined ? rest : { ...rest, [name]: value }) as Args });
+    // An optional text that is empty is not sent here; the tester can send one.
+    const isUnset = value === undefined || (value === "" && !properties.some((one) => one.name === name && one.required));
+    change(hit, { args: (isUnset ? rest : { ...rest, [name]: value }) as Args });
   };
   const run = () => {
-    if (missing.length > 0) return;
+    if (why !== null || isRunning) return;
     setRan(true);
     void start(hit);
   };
   return (
     <>
       <div className="args" onKeyDown={(event) => {
-        if (event.key !== "Enter") return;
+        if (event.key !== "Enter" || event.shiftKey || !(event.target instanceof HTMLElement) || event.target.tagName === "BUTTON") return;
         event.preventDefault();
         if (event.ctrlKey || event.metaKey) onOpen();
         else run();
       }}>
         <b className="slug">{hit.slug}</b>
-        {simple.map(([name, one, required]) => (
-          <label key={name}>{name}{required ? "" : <span className="dim"> ?</span>}
-            {one.kind === "boolean" || one.kind === "enum"
-              ? <select className="in" value={JSON.stringify(tester.args[name]) ?? ""} onChange={(event) => set(name, event.target.value === "" ? undefined : JSON.parse(event.target.value) as Json)}><option value="">{m.form.unset}</option>{(one.kind === "boolean" ? [true, false] : one.values).map((value) => <option key={JSON.stringify(value)} value={JSON.stringify(value)}>{String(value)}</option>)}</select>
-              : <input className="in" value={tester.args[name] === undefined ? "" : String(tester.args[name])} onChange={(event) => set(name, event.target.value === "" ? undefined : one.kind === "number" && event.target.value.trim() !== "" && Number.isFinite(Number(event.target.value)) ? Number(event.target.value) : event.target.value)} />}
-          </label>
+        {simple.map((one) => (
+          <div key={one.name} className="arg"><span aria-hidden="true">{one.name}{one.required ? "" : <span className="dim"> ?</span>}</span>
+            <InlineValue root={root} schema={one.schema} name={one.name} pointer={pointerOf(one.name)} value={tester.args[one.name]} onChange={(value) => set(one.name, value)} onBlock={(pointer, problem) => block(hit, pointer, problem)} /></div>
         ))}
         <span className="sp" />
-        <button type="button" className="btn pri sm" aria-disabled={missing.length > 0} title={missing.length > 0 ? `${m.palette.required} ${missing.join(", ")}` : undefined} onClick={run}>{m.palette.run}</button>
+        <button type="button" className="btn pri sm" aria-disabled={why !== null || isRunning} title={why ?? undefined} onClick={run}>{m.palette.run}</button>
         <button type="button" className="btn sm" onClick={onOpen}>{m.palette.open}</button>
       </div>
-      {ran && tester.run ? <div className="result" role="status" aria-label={`${m.palette.result} ${format.took((tester.run.endedAt ?? Date.now()) - tester.run.startedAt)}`}><RunShown run={tester.run} /></div> : null}
+      <p className="hint counts">{tester.asksFirst ? m.tool.ask : m.tool.counts}{why === null ? null : <> <b>{why}</b></>}</p>
+      {ran && tester.run ? (
+        <section className="result" aria-label={m.palette.result}>
+          <div className="row ranbar"><span role="status"><RunState run={tester.run} /></span><span className="sp" />{isRunning ? <button type="button" className="btn bad sm" disabled={tester.run.state === "stopping"} onClick={() => stop(hit)}>{tester.run.state === "stopping" ? m.tool.stopping : m.tool.stop}</button> : null}</div>
+          <RunShown run={tester.run} />
+        </section>
+      ) : null}
     </>
   );
 }

@@ -4,7 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, data, type Json, type Schemas } from "../api/client";
 import { m } from "../messages";
-import { Failed, Loading, say, Words } from "./basics";
+import { Failed, Loading, Pane, say, Words } from "./basics";
 import { Icon } from "./icons";
 
 type Row = Schemas["SettingRow"];
@@ -25,7 +25,7 @@ export function SettingsTable() {
     <div className="stack">
       <div className="row wrap"><label className="seek"><Icon name="search" /><span className="vh">{m.settings.find}</span><input type="search" value={words} placeholder={m.settings.find} onChange={(event) => setWords(event.target.value)} /></label>
         <button type="button" className="chip" aria-pressed={changed} onClick={() => setChanged(!changed)}>{m.settings.onlyChanged}</button></div>
-      {rows.length === 0 ? <p className="sub">{m.settings.noneFound}</p> : <div className="panel">{rows.map((row) => <Setting key={row.key} row={row} />)}</div>}
+      {rows.length === 0 ? <p className="sub">{m.settings.noneFound}</p> : <div className="panel">{rows.map((row) => <Pane key={row.key} name={row.key}><Setting row={row} /></Pane>)}</div>}
     </div>
   );
 }

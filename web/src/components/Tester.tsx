@@ -6,6 +6,7 @@ import { Link } from "wouter";
 import { type Args, api, data, type Json, type Tool } from "../api/client";
 import { format, m } from "../messages";
 import { checker } from "../schema/check";
+import { rounded } from "../schema/exact";
 import { SchemaForm } from "../schema/Form";
 import type { Schema } from "../schema/resolve";
 import { Copy, Pretty, Segments, Status, useKey, useNow, Words } from "./basics";
@@ -13,7 +14,8 @@ import { Diff } from "./Diff";
 import { elsewhere, type Elsewhere } from "./elsewhere";
 import { Icon } from "./icons";
 import { SaveAsTest, useTests } from "./SaveAsTest";
-import { change, preview, type Run, start, stop, type Tester as State, useTester } from "./tester";
+import type { Run, Step } from "./run";
+import { block, change, fill, preview, start, stop, type Tester as State, useTester, whyNot } from "./tester";
 
 export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
   const tester = useTester(tool);
@@ -22,26 +24,27 @@ export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
   const [tried, setTried] = useState(false);
   const problems = check(tester.args);
   // A field that is missing is a problem once the person wants to run; what is typed wrong is one at once.
-  const shown = Object.fromEntries(Object.entries(problems).filter(([pointer, why]) => tried || why !== "required" || pointer === ""));
+  const shown = Object.fromEntries(Object.entries(problems).filter(([pointer, why]) => tried || why !== m.form.required || pointer === ""));
   const isRunning = tester.run !== null && ["running", "waiting", "stopping"].includes(tester.run.state);
   const off = tool.availability.state === "ready" ? null : tool.availability.reason;
-  const blocked = tester.text !== null ? m.form.notJson : (Object.values(tester.blocked)[0] ?? null);
+  const blocked = whyNot(tester);
+  const tooLarge = rounded(tester.args);
   // What is missing cannot be right. Everything else is a hint: the server's validator is the authority.
-  const missing = Object.entries(problems).filter(([, why]) => why === "required");
+  const missing = Object.entries(problems).filter(([, why]) => why === m.form.required);
   const run = () => {
     setTried(true);
     if (off === null && blocked === null && missing.length === 0 && !isRunning) void start(tool);
   };
   useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey), run);
   useKey((event) => event.key === "Escape" && isRunning, () => stop(tool));
-  const wrong = [...Object.entries(tester.blocked), ...(tried ? missing : [])];
+  const wrong = [...Object.entries(tester.blocked), ...(tooLarge === null || tooLarge in tester.blocked ? [] : [[tooLarge, m.form.tooLarge] as const]), ...(tried ? missing : [])];
   return (
     <div className="two">
       <section aria-label={m.tool.args}>
         <div className="bar"><h2>{m.tool.args}</h2><span className="sp" /><Segments label={m.tool.args} value={tester.view} choices={[["form", m.tool.form], ["json", m.tool.json]]} onChange={(view) => change(tool, { view })} /></div>
         <StartFrom tool={tool} file={file} />
         {tester.view === "form" && tester.text === null
-          ? <SchemaForm schema={schema} value={tester.args} problems={shown} onChange={(args) => change(tool, { args })} onBlock={(pointer, why) => block(tool, tester, pointer, why)} />
+          ? <SchemaForm key={tester.filled} schema={schema} value={tester.args} problems={shown} onChange={(args) => change(tool, { args })} onBlock={(pointer, why) => block(tool, pointer, why)} />
           : <JsonView tool={tool} tester={tester} />}
         <div className="row wrap">
           {isRunning
@@ -66,12 +69,6 @@ export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
   );
 }
 
-function block(tool: Tool, tester: State, pointer: string, why: string | null) {
-  if ((tester.blocked[pointer] ?? null) === why) return;
-  const { [pointer]: _, ...rest } = tester.blocked;
-  change(tool, { blocked: why === null ? rest : { ...rest, [pointer]: why } });
-}
-
 function StartFrom({ tool, file }: { tool: Tool; file?: string | null }) {
   const tests = useTests(tool, file);
   const last = useQuery({
@@ -80,7 +77,7 @@ function StartFrom({ tool, file }: { tool: Tool; file?: string | null }) {
   });
   const examples = (tool.examples ?? []) as Args[];
   const call = last.data?.calls[0] as { parameters?: Args } | undefined;
-  const use = (args: Args) => change(tool, { args: structuredClone(args), text: null, blocked: {}, plan: null });
+  const use = (args: Args) => fill(tool, args);
   return (
     <div className="row wrap sub startfrom">
       <span>{m.tool.startFrom}</span>
@@ -110,8 +107,8 @@ function JsonView({ tool, tester }: { tool: Tool; tester: State }) {
         setTyped(event.target.value);
         try {
           const value = JSON.parse(event.target.value) as Json;
-          if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error("not an object");
-          change(tool, { args: value, text: null, blocked: {} });
+          if (typeof value !== "object" || value === null || Array.isArray(value)) throw new TypeError();
+          change(tool, { args: value, text: null });
         } catch {
           change(tool, { text: event.target.value });
         }
@@ -145,6 +142,19 @@ export function RunState({ run }: { run: Run }) {
   return run.outcome?.ok ? <span className="st ok"><Icon name="check" size={14} />{m.tool.ok} · <span className="num">{ms}</span></span> : <span className="st bad"><Icon name="cross" size={14} />{m.tool.failed} {m.tool.after} <span className="num">{ms}</span></span>;
 }
 
+/** How a step stands, by shape and word. */
+export function StepState({ state }: { state: Step["state"] }) {
+  const [look, icon] = ({ now: ["run", "play"], ok: ["ok", "check"], failed: ["bad", "cross"], skipped: ["off", "dash"], timeout: ["bad", "clock"], cancelled: ["off", "cross"] } as const)[state] ?? ["off", "dash"];
+  return <span className={`st ${look}`}><Icon name={icon} size={14} />{m.tool.steps[state] ?? state}</span>;
+}
+
+/** How long a step took, or takes so far. */
+function StepTime({ step }: { step: Step }) {
+  const now = useNow(step.state === "now" ? 100 : 60_000);
+  if (step.state === "now" && step.startedAt !== undefined) return <>{format.took(Math.max(0, now - step.startedAt))}</>;
+  return <>{step.ms === undefined ? "" : format.took(step.ms)}</>;
+}
+
 export function RunShown({ run }: { run: Run }) {
   const log = useRef<HTMLPreElement>(null);
   const [follows, setFollows] = useState(true);
@@ -157,12 +167,11 @@ export function RunShown({ run }: { run: Run }) {
       {outcome && !outcome.ok && outcome.error ? (
         <div className="failed" role="alert"><b><Words text={outcome.error.message} /></b><div className="sub"><code>{outcome.error.code}</code></div></div>
       ) : null}
-      {run.state === "lost" ? <div className="failed"><b>{m.tool.lost}</b> {m.tool.lostHint} <code>{run.callId}</code></div> : null}
+      {run.state === "lost" ? <div className="failed"><b>{m.tool.lost}</b> {m.tool.lostHint} <code>{run.callId}</code>{run.problem ? <div className="sub">{run.problem}</div> : null}</div> : null}
       {run.steps.length > 0 ? (
         <div className="steps">{run.steps.map((step) => (
           <div key={step.name} className={`step${step.state === "now" ? " now" : ""}`}>
-            <span className={`st ${{ now: "run", ok: "ok", failed: "bad", skipped: "off" }[step.state]}`}><Icon name={({ now: "play", ok: "check", failed: "cross", skipped: "dash" } as const)[step.state]} size={14} /></span>
-            <b className="mono">{step.name}</b><span className="sub">{step.note}</span><span className="num sub">{step.ms === undefined ? "" : format.took(step.ms)}</span>
+            <StepState state={step.state} /><b className="mono">{step.name}</b><span className="sub">{step.note}</span><span className="num sub"><StepTime step={step} /></span>
           </div>
         ))}</div>
       ) : null}

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { api, data, reason } from "../api/client";
 import { m } from "../messages";
-import { Failed, Loading, say } from "./basics";
+import { Failed, Loading, Pane, say } from "./basics";
 import { Confirm, Dialog } from "./Dialog";
 import { Diff } from "./Diff";
 import { Icon } from "./icons";
@@ -31,7 +31,7 @@ export function Upstreams() {
                 {one.changes.length > 0 ? <div className="st wait"><Icon name="warn" size={14} />{m.bundles.changed(one.changes.length)}</div> : null}</div>
               <button type="button" className="btn sm" aria-expanded={open === one.name} onClick={() => setOpen(open === one.name ? null : one.name)}>{m.bundles.details}</button>
             </div>
-            {open === one.name ? <Upstream name={one.name} changes={one.changes as Change[]} /> : null}
+            {open === one.name ? <Pane name={one.name}><Upstream name={one.name} changes={one.changes as Change[]} /></Pane> : null}
           </div>
         ))}</div>
       )}
@@ -45,11 +45,12 @@ function Upstream({ name, changes }: { name: string; changes: Change[] }) {
   const [removes, setRemoves] = useState(false);
   const path = { name };
   const old = () => void queries.invalidateQueries();
-  const shown = useQuery({ queryKey: ["bundles", "upstream", name], queryFn: () => data(api.GET("/api/upstreams/{name}", { params: { path } })) as Promise<unknown> as Promise<{ accepted: Accepted[] }> });
   const test = useMutation({ mutationFn: () => data(api.POST("/api/upstreams/{name}/test", { params: { path } })) as Promise<unknown> as Promise<Probe>, onSettled: old });
   const accept = useMutation({ mutationFn: (tools?: string[]) => data(api.POST("/api/upstreams/{name}/accept", { params: { path }, body: { tools, digests: test.data ? digestsOf(test.data) : undefined } as never })), onError: (error) => say(reason(error)), onSuccess: () => { test.reset(); say(m.bundles.accepted(name)); }, onSettled: old });
   const allow = useMutation({ mutationFn: (wish: { tool: string; approval: Accepted["approval"] }) => data(api.PATCH("/api/upstreams/{name}", { params: { path }, body: { tools: [wish.tool], approval: wish.approval } })), onSuccess: () => say(m.settings.restart), onError: (error) => say(reason(error)), onSettled: old });
   const remove = useMutation({ mutationFn: () => data(api.DELETE("/api/upstreams/{name}", { params: { path } })), onError: (error) => say(reason(error)), onSuccess: () => queries.invalidateQueries({ predicate: (query) => !(query.queryKey[0] === "bundles" && query.queryKey[1] === "upstream") }) });
+  // Once it is removed there is nothing to ask about.
+  const shown = useQuery({ queryKey: ["bundles", "upstream", name], enabled: remove.isIdle || remove.isError, queryFn: () => data(api.GET("/api/upstreams/{name}", { params: { path } })) as Promise<unknown> as Promise<{ accepted: Accepted[] }> });
   const differs = test.data?.changes ?? changes;
   return (
     <div className="pad stack sunk">

@@ -84,8 +84,8 @@ export function Pretty({ value, className = "out" }: { value: unknown; className
   return <pre className={className} tabIndex={0}>{JSON.stringify(value, null, 2) ?? "undefined"}</pre>;
 }
 
-/** A pane that fails alone. */
-export class Pane extends Component<{ children: ReactNode; name: string }, { error: unknown }> {
+/** A pane that fails alone; with `columns`, a row of a table. */
+export class Pane extends Component<{ children: ReactNode; name: string; columns?: number }, { error: unknown }> {
   override state = { error: null as unknown };
   static getDerivedStateFromError(error: unknown) {
     return { error };
@@ -95,7 +95,7 @@ export class Pane extends Component<{ children: ReactNode; name: string }, { err
   }
   override render() {
     if (this.state.error === null) return this.props.children;
-    return (
+    const note = (
       <div className="note bad" role="alert">
         <Icon name="warn" />
         <div><b>{m.common.broken}.</b> {m.common.brokenHint} <code>{reason(this.state.error)}</code></div>
@@ -103,6 +103,7 @@ export class Pane extends Component<{ children: ReactNode; name: string }, { err
         <button type="button" className="btn sm" onClick={() => this.setState({ error: null })}>{m.common.retry}</button>
       </div>
     );
+    return this.props.columns === undefined ? note : <tr><td colSpan={this.props.columns}>{note}</td></tr>;
   }
 }
 

@@ -30,6 +30,9 @@ const locale = () => (language === "zh" ? "zh-Hans" : "en");
 
 export const format = {
   number: (n: number) => n.toLocaleString(locale()),
+  /** A number with all its digits: a limit of a schema. */
+  exact: (n: number) => n.toLocaleString(locale(), { maximumFractionDigits: 20 }),
+  percent: (part: number) => new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 1 }).format(part),
   short: (n: number) => new Intl.NumberFormat(locale(), { notation: "compact", maximumFractionDigits: 1 }).format(n),
   time: (at: string) => new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeStyle: "medium" }).format(new Date(at)),
   day: (at: string) => new Intl.DateTimeFormat(locale(), { dateStyle: "medium" }).format(new Date(at)),
@@ -38,10 +41,11 @@ export const format = {
   /** Milliseconds as people say them. */
   took(ms: number | null | undefined): string {
     if (ms === null || ms === undefined) return "–";
-    if (ms < 1) return "<1 ms";
-    if (ms < 1000) return `${Math.round(ms)} ms`;
-    if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-    return `${Math.floor(ms / 60_000)} min ${Math.round((ms % 60_000) / 1000)} s`;
+    if (ms < 1) return m.common.ms(`<${format.number(1)}`);
+    if (ms < 1000) return m.common.ms(format.number(Math.round(ms)));
+    if (ms < 60_000) return m.common.seconds((ms / 1000).toLocaleString(locale(), { minimumFractionDigits: 1, maximumFractionDigits: 1 }));
+    const seconds = Math.round(ms / 1000);
+    return m.common.minutes(Math.floor(seconds / 60), seconds % 60);
   },
   ago(at: string): string {
     const seconds = (Date.now() - new Date(at).getTime()) / 1000;

@@ -6,13 +6,14 @@ import { Link, useLocation, useParams } from "wouter";
 import { ApiError, type Approval, api, type Args, data, reason, type Schemas } from "../api/client";
 import { useConnection } from "../api/live";
 import { useTools, useWaiting } from "../api/queries";
-import { Ago, EffectTag, Failed, Loading, Pretty, say, Segments, useKey, useNow, Words } from "../components/basics";
+import { Ago, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, useKey, useNow, Words } from "../components/basics";
 import { Dialog } from "../components/Dialog";
 import { Diff } from "../components/Diff";
 import { Icon } from "../components/icons";
 import { LiveCall } from "../components/LiveCall";
 import { m } from "../messages";
 import { checker } from "../schema/check";
+import { rounded } from "../schema/exact";
 import { SchemaForm } from "../schema/Form";
 import { same, type Schema } from "../schema/resolve";
 
@@ -49,12 +50,17 @@ export default function Approvals() {
       ) : (
         <div className={list.length > 0 ? "queue" : undefined}>
           <div>
+            {list.length > 0 ? (
+              <div className="turn row"><span className="num" role="status">{at < 0 ? m.approvals.waiting(list.length) : m.approvals.position(at + 1, list.length)}</span><span className="sp" />
+                <button type="button" className="btn" disabled={at <= 0} onClick={() => go(-1)}>{m.approvals.previous}</button>
+                <button type="button" className="btn" disabled={at === list.length - 1} onClick={() => go(1)}>{m.approvals.next}</button></div>
+            ) : null}
             <nav aria-label={m.approvals.title}>
-              {list.map((one) => <Card key={one.id} one={one} current={one.id === id} />)}
+              {list.map((one) => <Pane key={one.id} name={one.id}><Card one={one} current={one.id === id} /></Pane>)}
             </nav>
-            {list.length > 0 ? <p className="hint"><kbd>J</kbd> <kbd>K</kbd> {m.approvals.keyMove}. {m.approvals.newest}</p> : null}
+            {list.length > 0 ? <p className="hint keyhint"><kbd>J</kbd> <kbd>K</kbd> {m.approvals.keyMove}. {m.approvals.newest}</p> : null}
           </div>
-          {id ? <One key={id} id={id} known={list[at]} onNext={() => go(1)} /> : null}
+          {id ? <Pane key={id} name={id}><One id={id} known={list[at]} /></Pane> : null}
         </div>
       )}
       {list.length === 0 && id ? <Decided /> : null}
@@ -84,14 +90,14 @@ function Card({ one, current }: { one: Approval; current: boolean }) {
   );
 }
 
-function One({ id, known, onNext }: { id: string; known?: Approval; onNext(): void }) {
+function One({ id, known }: { id: string; known?: Approval }) {
   const asked = useQuery({ queryKey: ["approvals", "one", id], queryFn: ({ signal }) => data(api.GET("/api/approvals/{id}", { params: { path: { id } }, signal })), initialData: known, retry: false });
   if (asked.isPending) return <Loading />;
   if (asked.error && !asked.data) return <Failed error={asked.error} />;
-  return asked.data.status === "pending" ? <Question one={asked.data} onNext={onNext} /> : <Answered one={asked.data} />;
+  return asked.data.status === "pending" ? <Question one={asked.data} /> : <Answered one={asked.data} />;
 }
 
-function Question({ one }: { one: Approval; onNext(): void }) {
+function Question({ one }: { one: Approval }) {
   const queries = useQueryClient();
   const now = useNow();
   const connection = useConnection();
@@ -124,7 +130,7 @@ function Question({ one }: { one: Approval; onNext(): void }) {
     onError: (error) => say(`${refusedWords(error)} ${reason(error)}`),
     onSettled: () => { void queries.invalidateQueries({ queryKey: ["approvals"] }); },
   });
-  const why = connection === "lost" ? m.approvals.paused : (Object.values(blocked)[0] ?? null);
+  const why = connection === "lost" ? m.approvals.paused : (Object.values(blocked)[0] ?? (changes > 0 && rounded(args) !== null ? m.form.tooLarge : null));
   const approve = () => { if (why === null && !answer.isPending) answer.mutate({ approved: true }); };
   useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey), approve);
   return (

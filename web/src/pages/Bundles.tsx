@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { ApiError, api, type BundleRow, data, reason } from "../api/client";
 import { headers } from "../api/client";
 import { useBundles } from "../api/queries";
-import { Failed, Loading, say, Switch } from "../components/basics";
+import { Failed, Loading, Pane, say, Switch } from "../components/basics";
 import { Confirm, Dialog } from "../components/Dialog";
 import { Diff } from "../components/Diff";
 import { download } from "../components/download";
@@ -21,9 +21,9 @@ export default function Bundles() {
     <>
       <div className="bar"><h1>{m.bundles.title}</h1><span className="sub">{m.bundles.hint}</span><span className="sp" /><button type="button" className="btn" onClick={() => setMakes(true)}>{m.bundles.new}</button><button type="button" className="btn" onClick={() => setImports(true)}>{m.bundles.import}</button></div>
       {bundles.error ? <Failed error={bundles.error} retry={() => void bundles.refetch()} /> : bundles.isPending ? <Loading /> : (
-        <div className="panel">{bundles.data.map((bundle) => <Line key={bundle.bundleID} bundle={bundle} onCompare={() => setCompares(bundle.slug)} />)}</div>
+        <div className="panel">{bundles.data.map((bundle) => <Pane key={bundle.bundleID} name={bundle.slug}><Line bundle={bundle} onCompare={() => setCompares(bundle.slug)} /></Pane>)}</div>
       )}
-      <Upstreams />
+      <Pane name="upstreams"><Upstreams /></Pane>
       <Import open={imports} onClose={() => setImports(false)} />
       <NewBundle open={makes} onClose={() => setMakes(false)} />
       <CompareArchive slug={compares} onClose={() => setCompares(null)} />

@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { Link, useParams, useSearchParams } from "wouter";
+import { Link, useLocation, useParams, useSearchParams } from "wouter";
 import { api, data, reason } from "../api/client";
 import { useBundles, useStats } from "../api/queries";
 import { Ago, Failed, Loading, Pane, say, Status, useKey } from "../components/basics";
@@ -11,13 +11,15 @@ import { format, m } from "../messages";
 
 const MAX_EXPORT = 10_000;
 
-interface Query { status?: "ok" | "failed" | "running" | "waiting"; tool?: string; bundle?: string; caller?: string; text?: string; since?: string; until?: string }
+interface Query { status?: "ok" | "error" | "refused" | "running" | "waiting"; tool?: string; bundle?: string; caller?: string; text?: string; since?: string; until?: string }
 
-type Result = "all" | "ok" | "failed" | "running" | "waiting";
+/** What a person or a rule refused has not failed. */
+type Result = "all" | "ok" | "failed" | "refused" | "running" | "waiting";
 
 export default function Calls() {
   const { id } = useParams<{ id?: string }>();
   const [params, setParams] = useSearchParams();
+  const [, navigate] = useLocation();
   const [status, tool, bundle, caller, hours, text] = [(params.get("status") ?? "all") as Result, params.get("tool") ?? "", params.get("bundle") ?? "", params.get("caller") ?? "", params.get("hours") ?? "", params.get("text") ?? ""];
   const [from, to] = [params.get("from") ?? "", params.get("to") ?? ""];
   const [words, setWords] = useState(text);
@@ -31,7 +33,7 @@ export default function Calls() {
   }, { replace: true });
   const stats = useStats(null).data;
   const query = (): Query => ({
-    status: status === "all" ? undefined : status, tool: tool || undefined, bundle: bundle || undefined, caller: caller || undefined, text: text || undefined,
+    status: status === "all" ? undefined : status === "failed" ? "error" : status, tool: tool || undefined, bundle: bundle || undefined, caller: caller || undefined, text: text || undefined,
     since: from || (hours === "" ? undefined : new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString()),
     until: to || undefined,
   });
@@ -50,6 +52,18 @@ export default function Calls() {
   }, [words]);
   const saveAll = useMutation({ mutationFn: () => exportCalls(query()), onError: (error) => say(reason(error)) });
   const calls = list.data?.pages.flatMap((page) => page.calls) ?? [];
+  const at = calls.findIndex((call) => call.callId === id);
+  const rows = useRef<HTMLTableSectionElement>(null);
+  const hrefOf = (callId: string) => `/calls/${encodeURIComponent(callId)}${params.size > 0 ? `?${params}` : ""}`;
+  useKey((event) => (event.key === "j" || event.key === "k") && !event.ctrlKey && !event.metaKey, (event) => {
+    const links = [...(rows.current?.querySelectorAll<HTMLAnchorElement>("a.slug") ?? [])];
+    const now = id ? at : links.findIndex((link) => link === document.activeElement);
+    const next = now + (event.key === "j" ? 1 : -1);
+    const call = calls[next];
+    if (!call) return;
+    links[next]?.focus();
+    if (id) navigate(hrefOf(call.callId));
+  });
   const callers = Object.keys(stats?.total.callers ?? {});
   const isFiltered = status !== "all" || from !== "" || to !== "" || tool !== "" || bundle !== "" || text !== "" || caller !== "" || hours !== "";
   return (
@@ -57,7 +71,7 @@ export default function Calls() {
       <div className="bar"><h1>{m.calls.title}</h1><span className="sp" /><button type="button" className="btn sm" disabled={saveAll.isPending || calls.length === 0} onClick={() => saveAll.mutate()}>{m.calls.export}</button></div>
       <div className="bar wrap">
         <label className="seek narrow"><Icon name="search" /><span className="vh">{m.calls.text}</span><input ref={input} type="search" value={words} placeholder={m.calls.text} onChange={(event) => setWords(event.target.value)} /><kbd>/</kbd></label>
-        {([["all", m.calls.all], ["ok", m.calls.ok], ["failed", m.calls.failed], ["running", m.calls.running], ["waiting", m.calls.waiting]] as [Result, string][]).map(([value, name]) => <button key={value} type="button" className="chip" aria-pressed={status === value} onClick={() => set("status", value)}>{name}</button>)}
+        {([["all", m.calls.all], ["ok", m.calls.ok], ["failed", m.calls.failed], ["refused", m.calls.refused], ["running", m.calls.running], ["waiting", m.calls.waiting]] as [Result, string][]).map(([value, name]) => <button key={value} type="button" className="chip" aria-pressed={status === value} onClick={() => set("status", value)}>{name}</button>)}
         <span className="sp" />
         <select className="chip" aria-label={m.calls.tool} value={tool} onChange={(event) => set("tool", event.target.value)}><option value="">{m.calls.anyTool}</option>{(stats?.tools ?? []).map((row) => <option key={`${row.bundle}/${row.tool}`}>{row.tool}</option>)}</select>
         <select className="chip" aria-label={m.tools.bundle} value={bundle} onChange={(event) => set("bundle", event.target.value)}><option value="">{m.tools.anyBundle}</option>{bundles.map((one) => <option key={one.bundleID} value={one.slug}>{one.displayName}</option>)}</select>
@@ -70,12 +84,12 @@ export default function Calls() {
         <div>
           {list.isPending ? <Loading /> : calls.length === 0 ? <div className="panel"><div className="empty"><b>{m.calls.none}</b><span>{m.calls.noneHint}</span>{isFiltered ? <button type="button" className="btn" onClick={() => { setWords(""); setParams({}, { replace: true }); }}>{m.tools.clear}</button> : null}</div></div> : (
             <div className="panel scroll"><table><thead><tr><th>{m.calls.tool}</th>{id ? null : <th>{m.calls.caller}</th>}<th>{m.calls.result}</th><th className="r">{m.calls.took}</th><th>{m.calls.when}</th></tr></thead>
-              <tbody>{calls.map((call) => (
-                <tr key={call.callId} aria-current={call.callId === id ? "true" : undefined}>
-                  <td><Link className="slug" href={`/calls/${encodeURIComponent(call.callId)}${params.size > 0 ? `?${params}` : ""}`}>{call.tool ?? call.callId}</Link></td>
+              <tbody ref={rows}>{calls.map((call) => (
+                <Pane key={call.callId} name={call.callId} columns={5}><tr aria-current={call.callId === id ? "true" : undefined}>
+                  <td><Link className="slug" href={hrefOf(call.callId)}>{call.tool ?? call.callId}</Link></td>
                   {id ? null : <td className="sub">{call.caller}</td>}
                   <td><Status status={call.status} ok={call.ok} code={call.code} /></td><td className="r num">{format.took(call.durationMs)}</td><td className="sub">{call.startTime ? <Ago at={call.startTime} /> : null}</td>
-                </tr>
+                </tr></Pane>
               ))}</tbody></table></div>
           )}
           {list.hasNextPage ? <p className="above"><button type="button" className="btn" disabled={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>{m.common.more}</button></p> : null}

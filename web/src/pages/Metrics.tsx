@@ -3,15 +3,13 @@ import { useMemo, useState } from "react";
 import { Link } from "wouter";
 import { api, data } from "../api/client";
 import { useStats } from "../api/queries";
-import { Failed, Loading, Segments } from "../components/basics";
+import { Failed, Loading, Pane, Segments } from "../components/basics";
 import { CallsChart, type Hour, HoursTable, LatencyChart, WaitChart } from "../components/Charts";
+import { isRefusal } from "../components/refusals";
 import { format, m } from "../messages";
 
-/** A person or a rule said no: nothing failed. */
-const DENIALS = new Set(["APPROVAL_DENIED", "APPROVAL_EXPIRED", "APPROVAL_UNAVAILABLE", "BLOCKED_BY_RULE"]);
-
-type Stat = { codes: Record<string, number>; calls: number; failed: number };
-const denied = (stat: Stat) => Object.entries(stat.codes).reduce((sum, [code, n]) => sum + (DENIALS.has(code) ? n : 0), 0);
+type Stat = { codes: Record<string, number>; calls: number; failed: number; refused: number };
+const broke = (stat: Stat) => stat.failed - stat.refused;
 
 /** The calls of one hour. */
 const hrefOf = (at: string) => `/calls?from=${encodeURIComponent(at)}&to=${encodeURIComponent(new Date(new Date(at).getTime() + HOUR).toISOString())}`;
@@ -46,7 +44,7 @@ export default function Metrics() {
   const total = figures?.total as (Stat & { durationMs: { p50: number; p95: number } }) | undefined;
   const tools = figures?.tools ?? [];
   const most = Math.max(1, ...tools.map((tool) => tool.calls));
-  const failing = tools.map((tool) => ({ tool, failed: tool.failed - denied(tool as Stat), cause: Object.entries(tool.codes as Record<string, number>).filter(([code]) => !DENIALS.has(code)).sort((a, b) => b[1] - a[1])[0]?.[0] })).filter((one) => one.failed > 0).sort((a, b) => b.failed - a.failed);
+  const failing = tools.map((tool) => ({ tool, failed: broke(tool as Stat), cause: Object.entries(tool.codes as Record<string, number>).filter(([code]) => !isRefusal(code)).sort((a, b) => b[1] - a[1])[0]?.[0] })).filter((one) => one.failed > 0).sort((a, b) => b.failed - a.failed);
   const worst = Math.max(1, ...failing.map((one) => one.failed));
   return (
     <>
@@ -55,14 +53,14 @@ export default function Metrics() {
         <>
           <div className="figures num">
             <Link href={`/calls?hours=${hours}`}><b>{format.number(total.calls)}</b>{m.metrics.calls}</Link>
-            <Link href={`/calls?hours=${hours}&status=failed`}><b>{total.calls === 0 ? "–" : `${((100 * (total.failed - denied(total))) / total.calls).toFixed(1)} %`}</b>{m.metrics.failed}</Link>
+            <Link href={`/calls?hours=${hours}&status=failed`}><b>{total.calls === 0 ? "–" : format.percent(broke(total) / total.calls)}</b>{m.metrics.failed}</Link>
             <div><b>{format.took(total.durationMs.p50)}</b>{m.metrics.median}</div>
             <div><b>{format.took(total.durationMs.p95)}</b>{m.metrics.p95}</div>
             <div><b>{byHour.data && byHour.data.approvalMs.max > 0 ? format.took(byHour.data.approvalMs.p50) : "–"}</b>{m.metrics.waitMedian}</div>
             <Link href="/approvals"><b>{format.number(Number((figures.approvals as Record<string, number>)["pending"] ?? 0))}</b>{m.metrics.waits}</Link>
           </div>
           {byHour.error ? <Failed error={byHour.error} /> : null}
-          {byHour.data && byHour.list.some((hour) => hour.calls > 0 || hour.wait !== null) ? (asTable ? <HoursTable hours={byHour.list} hrefOf={hrefOf} /> : <><CallsChart hours={byHour.list} hrefOf={hrefOf} /><LatencyChart hours={byHour.list} /><WaitChart hours={byHour.list} /></>) : null}
+          {byHour.data && byHour.list.some((hour) => hour.calls > 0 || hour.wait !== null) ? (asTable ? <HoursTable hours={byHour.list} hrefOf={hrefOf} /> : <><Pane name={`calls ${hours}`}><CallsChart hours={byHour.list} hrefOf={hrefOf} /></Pane><Pane name={`latency ${hours}`}><LatencyChart hours={byHour.list} hrefOf={hrefOf} /></Pane><Pane name={`wait ${hours}`}><WaitChart hours={byHour.list} hrefOf={hrefOf} /></Pane></>) : null}
           {tools.length === 0 ? <div className="panel"><div className="empty">{m.metrics.none}</div></div> : (
             <section className="panel scroll"><table><caption className="vh">{m.metrics.byTool}</caption><thead><tr><th>{m.calls.tool}</th><th>{m.metrics.byTool}</th><th className="r">{m.metrics.calls}</th><th className="r">{m.metrics.median}</th><th className="r">{m.metrics.p95}</th></tr></thead>
               <tbody>{tools.map((tool) => <tr key={`${tool.bundle}/${tool.tool}`}><td><Link className="slug" href={`/calls?hours=${hours}&tool=${encodeURIComponent(tool.tool)}`}>{tool.tool}</Link></td><td className="wide"><div className="meter ok"><i style={{ width: `${(100 * tool.calls) / most}%` }} /></div></td><td className="r num">{format.number(tool.calls)}</td><td className="r num">{format.took(tool.durationMs.p50)}</td><td className="r num">{format.took(tool.durationMs.p95)}</td></tr>)}</tbody></table></section>
@@ -71,7 +69,7 @@ export default function Metrics() {
             <section className="panel scroll"><table><caption className="vh">{m.metrics.failures}</caption><thead><tr><th>{m.metrics.failures}</th><th><span className="vh">{m.metrics.chart}</span></th><th className="r">{m.metrics.failed}</th><th>{m.metrics.cause}</th></tr></thead>
               <tbody>{failing.map(({ tool, failed, cause }) => <tr key={tool.tool}><td><Link className="slug" href={`/calls?hours=${hours}&status=failed&tool=${encodeURIComponent(tool.tool)}`}>{tool.tool}</Link></td><td className="wide"><div className="meter"><i style={{ width: `${(100 * failed) / worst}%` }} /></div></td><td className="r num">{failed} / {tool.calls}</td><td><code>{cause}</code></td></tr>)}</tbody></table></section>
           ) : null}
-          <p className="sub num">{m.metrics.denials}: {format.number(denied(total))}</p>
+          <p className="sub num"><Link href={`/calls?hours=${hours}&status=refused`}>{m.metrics.denials}: {format.number(total.refused)}</Link></p>
         </>
       )}
     </>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import { api, data, reason } from "../api/client";
 import { useServer } from "../api/queries";
 import { session } from "../api/session";
-import { Ago, Failed, say, Segments } from "../components/basics";
+import { Ago, Failed, Pane, say, Segments } from "../components/basics";
 import { SettingsTable } from "../components/SettingsTable";
 import { chooseLanguage, format, language, type Language, m } from "../messages";
 import { applyTheme, chosenTheme, type Theme } from "../theme";
@@ -32,7 +32,7 @@ export default function Settings() {
       {server.data ? <dl className="dl"><dt>{m.settings.version}</dt><dd>{server.data.version}</dd><dt>{m.settings.home}</dt><dd><code>{server.data.home}</code></dd><dt>{m.settings.workspace}</dt><dd><code>{server.data.workspace ?? m.settings.noWorkspace}</code></dd></dl> : null}
       <p><a href="/api/docs">{m.settings.docs}</a></p>
       <h2>{m.settings.all}</h2>
-      <SettingsTable />
+      <Pane name="settings"><SettingsTable /></Pane>
       <h2>{m.settings.rules}</h2>
       {rules.error ? <Failed error={rules.error} /> : <div className="panel scroll"><table><thead><tr><th>{m.settings.rule}</th><th>{m.settings.verdict}</th><th>{m.settings.reason}</th><th>{m.settings.origin}</th></tr></thead><tbody>{rules.data?.rules.map((rule) => <tr key={rule.name}><td><code>{rule.name}</code></td><td>{rule.verdict}</td><td>{rule.reason}</td><td className="sub">{rule.origin}</td></tr>)}</tbody></table></div>}
     </div>

@@ -1,10 +1,10 @@
 import { Tabs } from "@base-ui/react/tabs";
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { lazy, Suspense, useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { api, data, placeOf, reason, type Tool as ToolDoc } from "../api/client";
 import { useTool, useTools } from "../api/queries";
-import { Ago, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, Status, Switch } from "../components/basics";
+import { Ago, Copy, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, Status, Switch } from "../components/basics";
 import { EditLinks, FileText } from "../components/EditLinks";
 import { SandboxPlan } from "../components/SandboxPlan";
 import { Tester } from "../components/Tester";
@@ -15,8 +15,13 @@ const ToolTests = lazy(() => import("../author/ToolTests"));
 
 const TABS = ["try", "definition", "models", "policy", "tests", "calls"] as const;
 
+/** Everything on the page is of one tool: another tool begins anew. */
 export default function Tool() {
   const place = useParams<{ bundle: string; slug: string; version: string }>();
+  return <ToolPage key={`${place.bundle}/${place.slug}@${place.version}`} place={place} />;
+}
+
+function ToolPage({ place }: { place: { bundle: string; slug: string; version: string } }) {
   const [params, setParams] = useSearchParams();
   const asked = useTool(place);
   const queries = useQueryClient();
@@ -84,19 +89,30 @@ const PROVIDERS = ["openai", "openai-responses", "anthropic", "gemini", "ollama"
 
 function Models({ tool }: { tool: ToolDoc }) {
   const [provider, setProvider] = useState<(typeof PROVIDERS)[number]>("openai");
-  const asked = useQuery({
-    queryKey: ["tool", "definitions", provider, tool.digest],
-    queryFn: ({ signal }) => data(api.GET("/api/definitions/{provider}", { params: { path: { provider }, query: { tools: `${tool.bundle}/${tool.slug}@${tool.version}` } }, signal })),
+  const [indented, setIndented] = useState(true);
+  const asked = useQueries({
+    queries: PROVIDERS.map((one) => ({
+      queryKey: ["tool", "definitions", one, tool.digest],
+      queryFn: ({ signal }: { signal: AbortSignal }) => data(api.GET("/api/definitions/{provider}", { params: { path: { provider: one }, query: { tools: `${tool.bundle}/${tool.slug}@${tool.version}`, texts: true } }, signal })),
+    })),
   });
-  const text = JSON.stringify(asked.data?.tools[0], null, 2) ?? "";
+  const shown = asked[PROVIDERS.indexOf(provider)]!;
+  const sent = shown.data?.texts?.[0];
   return (
     <div className="stack">
-      <div className="scroll"><Segments<(typeof PROVIDERS)[number]> label={m.tool.provider} value={provider} choices={PROVIDERS.map((one) => [one, one])} onChange={setProvider} /></div>
-      {asked.error ? <Failed error={asked.error} /> : asked.isPending ? <Loading /> : (
+      <div className="scroll"><Segments<(typeof PROVIDERS)[number]> label={m.tool.provider} value={provider} choices={PROVIDERS.map((one, at) => { const tokens = asked[at]!.data?.texts?.[0]?.tokens; return [one, tokens === undefined ? one : `${one} · ${format.number(tokens)}`]; })} onChange={setProvider} /></div>
+      {shown.error ? <Failed error={shown.error} /> : shown.isPending ? <Loading /> : (
         <>
-          {asked.data.dropped.map((one) => <div key={one.reason} className="note bad">{m.tool.dropped} {one.reason}</div>)}
-          {asked.data.losses.length > 0 ? <><h2>{m.tool.losses}</h2><div className="panel"><table><tbody>{asked.data.losses.map((loss) => <tr key={loss.pointer + loss.reason}><td><code>{loss.pointer || "/"}</code></td><td>{loss.reason}</td></tr>)}</tbody></table></div></> : <p className="sub">{m.tool.noLosses}</p>}
-          {text ? <><p className="sub num">{m.tool.bytes(new TextEncoder().encode(JSON.stringify(asked.data.tools[0])).length)}</p><div className="panel"><pre className="out" tabIndex={0}>{text}</pre></div></> : null}
+          {shown.data.dropped.map((one) => <div key={one.reason} className="note bad">{m.tool.dropped} {one.reason}</div>)}
+          {shown.data.losses.length > 0 ? <><h2>{m.tool.losses}</h2><div className="panel"><table><tbody>{shown.data.losses.map((loss) => <tr key={loss.pointer + loss.reason}><td><code>{loss.pointer || "/"}</code></td><td>{loss.reason}</td></tr>)}</tbody></table></div></> : <p className="sub">{m.tool.noLosses}</p>}
+          {sent ? (
+            <>
+              <div className="row wrap"><span className="sub num">{m.tool.tokens(format.number(sent.tokens))} · {m.tool.bytes(new TextEncoder().encode(sent.text).length)}</span><span className="sp" />
+                <Segments<"exact" | "indented"> label={m.tool.layout} value={indented ? "indented" : "exact"} choices={[["indented", m.tool.indented], ["exact", m.tool.asSent]]} onChange={(next) => setIndented(next === "indented")} />
+                <Copy text={sent.text} /></div>
+              <div className="panel"><pre className="out" tabIndex={0}>{indented ? JSON.stringify(JSON.parse(sent.text), null, 2) : sent.text}</pre></div>
+            </>
+          ) : null}
         </>
       )}
     </div>
@@ -104,14 +120,15 @@ function Models({ tool }: { tool: ToolDoc }) {
 }
 
 function Policy({ tool }: { tool: ToolDoc }) {
+  const reference = `${tool.bundle}/${tool.slug}@${tool.version}`;
   const queries = useQueryClient();
   const tester = useTester(tool);
-  const rules = useQuery({ queryKey: ["rules"], queryFn: () => data(api.GET("/api/rules")) });
+  const rules = useQuery({ queryKey: ["rules", reference], queryFn: () => data(api.GET("/api/rules", { params: { query: { tool: reference } } })) });
   const grants = useQuery({ queryKey: ["grants"], queryFn: () => data(api.GET("/api/grants", { params: { query: { pageSize: 500 } } })) });
-  const simulate = useMutation({ mutationFn: () => data(api.POST("/api/rules/test", { body: { tool: tool.name, args: tester.args as never } })) });
+  const simulate = useMutation({ mutationFn: () => data(api.POST("/api/rules/test", { body: { tool: reference, args: tester.args as never } })) });
   const revoke = useMutation({ mutationFn: (id: string) => data(api.DELETE("/api/grants/{id}", { params: { path: { id } } })), onSettled: () => queries.invalidateQueries({ queryKey: ["grants"] }), onError: (error) => say(reason(error)) });
-  const mine = rules.data?.rules.filter((rule) => rule.tools.length === 0 || rule.tools.some((name) => name === "*" || name === tool.name)) ?? [];
-  const own = grants.data?.grants.filter((grant) => grant.tool === `${tool.bundle}/${tool.slug}@${tool.version}`) ?? [];
+  const mine = rules.data?.rules ?? [];
+  const own = grants.data?.grants.filter((grant) => grant.tool === reference) ?? [];
   return (
     <div className="stack">
       <h2>{m.tool.simulate}</h2>

@@ -6,19 +6,21 @@ import { useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type BundleRow, type ToolRow, api, data, placeOf, reason, toolPath } from "../api/client";
 import { useBundles, useSearch, useStats, useTools } from "../api/queries";
-import { Ago, Command, EffectTag, Failed, Loading, say, Switch, useKey } from "../components/basics";
+import { Ago, Command, EffectTag, Failed, Loading, Pane, say, Switch, useKey } from "../components/basics";
 import { Confirm } from "../components/Dialog";
 import { Icon } from "../components/icons";
+import { isRefusal } from "../components/refusals";
 import { FirstSteps } from "../components/FirstSteps";
 import { format, m } from "../messages";
 import { toggleTheme } from "../theme";
 
 type State = "all" | "off" | "attention" | "failing" | "untagged";
 type Row = { kind: "bundle"; bundle: string; tools: ToolRow[] } | { kind: "tool"; tool: ToolRow };
-type Counts = { calls: number; failed: number; p95: number; lastAt?: string | null };
+type Counts = { calls: number; failed: number; p95: number; lastAt?: string | null; lastCode?: string | null };
 
 const isOn = (tool: ToolRow) => tool.availability.state === "ready";
 const needsAttention = (tool: ToolRow) => ["broken", "untrusted", "unavailable"].includes(tool.state);
+const countedAs = (tool: ToolRow) => `${tool.bundle}/${tool.name}`;
 const referenceOf = (tool: { bundle: string; slug: string; version: string }) => `${tool.bundle}/${tool.slug}@${tool.version}`;
 /** Why a tool cannot be called, in the server's words. */
 const cause = (tool: ToolRow) => (tool.availability.state === "ready" ? (tool.behind ?? null) : tool.availability.reason);
@@ -37,11 +39,11 @@ export function Tools() {
   const bundles = useBundles();
   const stats = useStats(24);
   const asked = useDeferredValue(words.trim());
-  const found = useSearch(asked);
+  const found = useSearch(asked, true);
   const input = useRef<HTMLInputElement>(null);
   useKey((event) => event.key === "/", (event) => { event.preventDefault(); input.current?.focus(); });
 
-  const counts = useMemo(() => new Map<string, Counts>((stats.data?.tools ?? []).map((row) => [row.tool, { calls: row.calls, failed: row.failed, p95: row.durationMs.p95, lastAt: row.lastAt }])), [stats.data]);
+  const counts = useMemo(() => new Map<string, Counts>((stats.data?.tools ?? []).map((row) => [`${row.bundle}/${row.tool}`, { calls: row.calls, failed: row.failed - row.refused, p95: row.durationMs.p95, lastAt: row.lastAt, lastCode: row.lastCode }])), [stats.data]);
   const tools = list.data?.tools;
   const known = useMemo(() => new Map((tools ?? []).map((row) => [referenceOf(row), row])), [tools]);
   const filtered = useMemo(() => {
@@ -51,7 +53,7 @@ export function Tools() {
       rows = found.data.flatMap((row) => known.get(referenceOf(row)) ?? []);
     }
     return rows.filter((row) => (bundle === "" || row.bundle === bundle) && (effect === "" || row.effects.includes(effect))
-      && (state === "all" || (state === "off" && !isOn(row)) || (state === "attention" && needsAttention(row)) || (state === "failing" && (counts.get(row.name)?.failed ?? 0) > 0) || (state === "untagged" && row.effects.length === 0)));
+      && (state === "all" || (state === "off" && !isOn(row)) || (state === "attention" && needsAttention(row)) || (state === "failing" && (counts.get(countedAs(row))?.failed ?? 0) > 0) || (state === "untagged" && row.effects.length === 0)));
   }, [tools, known, asked, found.data, bundle, effect, state, counts]);
 
   const rows = useMemo<Row[]>(() => {
@@ -84,7 +86,7 @@ export function Tools() {
         <Link className="btn pri" href="/author"><Icon name="plus" />{m.author.new}</Link>
         <button type="button" className="btn ghost icon" aria-label={m.common.theme} onClick={toggleTheme}><Icon name="theme" /></button>
       </div>
-      {tools ? <FirstSteps tools={tools} /> : null}
+      {tools ? <Pane name="first"><FirstSteps tools={tools} /></Pane> : null}
       {attention.length > 0 && state !== "attention" ? (
         <div className="note"><Icon name="warn" /><div><b>{m.tools.attentionNote(attention.length)}</b> {attention.slice(0, 4).map((tool) => <code key={`${tool.bundle}${tool.slug}`}>{tool.slug} </code>)}</div><span className="sp" /><button type="button" className="btn sm" onClick={() => set("state", "attention")}>{m.tools.review}</button></div>
       ) : null}
@@ -107,13 +109,19 @@ export function Tools() {
   );
 }
 
-/** Switches everything that matches the filter, also what is not in view. */
+/** Switches everything that matches the filter, also what is not in view. The server counts what that is before a person agrees. */
 function Bulk({ tools, filter }: { tools: ToolRow[]; filter: { q: string; bundle: string; effect: string; state: State } }) {
   const queries = useQueryClient();
   const [asks, setAsks] = useState<boolean | null>(null);
+  const [counted, setCounted] = useState(0);
+  const send = (isEnabled: boolean, dryRun: boolean) => data(api.POST("/api/tools/switch", { body: { filter: { q: filter.q || undefined, bundle: filter.bundle || undefined, effect: filter.effect || undefined, state: filter.state === "all" ? undefined : filter.state }, isEnabled, dryRun } }));
+  const ask = useMutation({
+    mutationFn: (isEnabled: boolean) => send(isEnabled, true),
+    onSuccess: (meant, isEnabled) => { setCounted(meant.changed.length); setAsks(isEnabled); },
+    onError: (error) => say(reason(error)),
+  });
   const change = useMutation({
-    // What fails is known to the page alone; every other filter is the server's, and acts on what matches then.
-    mutationFn: (isEnabled: boolean) => data(api.POST("/api/tools/switch", { body: filter.state === "failing" ? { tools: tools.map(referenceOf), isEnabled } : { filter: { q: filter.q || undefined, bundle: filter.bundle || undefined, effect: filter.effect || undefined, state: filter.state === "all" ? undefined : filter.state }, isEnabled } })),
+    mutationFn: (isEnabled: boolean) => send(isEnabled, false),
     onSuccess: (done) => {
       say(m.tools.switched(done.changed.length));
       if (done.refused.length > 0) say(`${m.tools.refused(done.refused.length)} ${done.refused.slice(0, 3).map((one) => `${one.tool}: ${one.message}`).join("; ")}`);
@@ -124,9 +132,9 @@ function Bulk({ tools, filter }: { tools: ToolRow[]; filter: { q: string; bundle
   return (
     <div className="row">
       <span className="sub" role="status">{m.tools.shown(tools.length)}</span><span className="sp" />
-      <button type="button" className="btn sm" disabled={change.isPending} onClick={() => setAsks(true)}>{m.tools.switchOn(tools.length)}</button>
-      <button type="button" className="btn sm" disabled={change.isPending} onClick={() => setAsks(false)}>{m.tools.switchOff(tools.length)}</button>
-      <Confirm open={asks !== null} title={asks ? m.tools.confirmOn(tools.length) : m.tools.confirmOff(tools.length)} text={m.tools.confirmText} yes={asks ? m.tools.switchOn(tools.length) : m.tools.switchOff(tools.length)} onClose={() => setAsks(null)} onYes={() => change.mutate(asks === true)} />
+      <button type="button" className="btn sm" disabled={change.isPending || ask.isPending} onClick={() => ask.mutate(true)}>{m.tools.switchOn(tools.length)}</button>
+      <button type="button" className="btn sm" disabled={change.isPending || ask.isPending} onClick={() => ask.mutate(false)}>{m.tools.switchOff(tools.length)}</button>
+      <Confirm open={asks !== null} title={asks ? m.tools.confirmOn(counted) : m.tools.confirmOff(counted)} text={m.tools.confirmText} yes={asks ? m.tools.switchOn(counted) : m.tools.switchOff(counted)} onClose={() => setAsks(null)} onYes={() => change.mutate(asks === true)} />
     </div>
   );
 }
@@ -159,7 +167,7 @@ function List({ rows, counts, bundles }: { rows: Row[]; counts: Map<string, Coun
   return (
     <div className="panel list-panel" role="table" aria-label={m.tools.list} aria-rowcount={rows.length}>
       <div className="list-head" role="row">
-        <span role="columnheader">{m.tools.tool}</span><span role="columnheader" className="c-kind">{m.tools.kind}</span><span role="columnheader">{m.tools.risk}</span><span role="columnheader" className="c-asks">{m.tools.asks}</span><span role="columnheader" className="c-calls">{m.tools.calls}</span><span role="columnheader" className="c-p95 r">{m.tools.p95}</span><span role="columnheader" className="c-last">{m.tools.last}</span><span role="columnheader">{m.tools.on}</span>
+        <span role="columnheader">{m.tools.tool}</span><span role="columnheader" className="c-kind">{m.tools.kind}</span><span role="columnheader">{m.tools.risk}</span><span role="columnheader" className="c-asks">{m.tools.asks}</span><span role="columnheader" className="c-calls">{m.tools.calls}</span><span role="columnheader" className="c-p95 r">{m.tools.p95}</span><span role="columnheader" className="c-tokens r" title={m.tools.tokensHint}>{m.tools.tokens}</span><span role="columnheader" className="c-last">{m.tools.last}</span><span role="columnheader">{m.tools.on}</span>
       </div>
       <div className="list-body" ref={scroller} role="rowgroup" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map((item) => {
@@ -167,7 +175,7 @@ function List({ rows, counts, bundles }: { rows: Row[]; counts: Map<string, Coun
             const style = { top: item.start - top, height: item.size };
             return row.kind === "bundle"
               ? <BundleLine key={`b:${row.bundle}`} row={row} bundle={bundles.find((one) => one.slug === row.bundle)} style={style} index={item.index} />
-              : <ToolLine key={referenceOf(row.tool)} tool={row.tool} counts={counts.get(row.tool.name)} style={style} index={item.index} current={item.index === at} />;
+              : <Pane key={referenceOf(row.tool)} name={referenceOf(row.tool)}><ToolLine tool={row.tool} counts={counts.get(countedAs(row.tool))} style={style} index={item.index} current={item.index === at} /></Pane>;
           })}
       </div>
     </div>
@@ -205,6 +213,12 @@ function BundleLine({ row, bundle, style, index }: { row: Row & { kind: "bundle"
   );
 }
 
+/** How the last call of the last day ended, and when it was. */
+function LastCall({ at, code }: { at: string; code?: string | null }) {
+  const [look, icon, word] = !code ? ["ok", "check", m.calls.ok] as const : isRefusal(code) ? ["off", "dash", m.calls.refused] as const : ["bad", "cross", m.calls.failed] as const;
+  return <span className="row" title={code ?? undefined}><span className={`st ${look}`}><Icon name={icon} size={14} />{word}</span><span className="clip"><Ago at={at} /></span></span>;
+}
+
 function ToolLine({ tool, counts, style, index, current }: { tool: ToolRow; counts?: Counts; style: Place; index: number; current: boolean }) {
   const queries = useQueryClient();
   const link = useRef<HTMLAnchorElement>(null);
@@ -224,7 +238,8 @@ function ToolLine({ tool, counts, style, index, current }: { tool: ToolRow; coun
       <span role="cell" className="c-asks sub" title={tool.asks ?? undefined}>{tool.asks ? <span className="clip">{tool.asks}</span> : m.common.never}</span>
       <span role="cell" className="c-calls sub num">{counts ? (counts.failed > 0 ? m.tools.failedOf(counts.failed, counts.calls) : format.number(counts.calls)) : "–"}</span>
       <span role="cell" className="c-p95 num r">{format.took(counts?.p95)}</span>
-      <span role="cell" className="c-last sub">{counts?.lastAt ? <Ago at={counts.lastAt} /> : tool.lastCalledAt ? <Ago at={tool.lastCalledAt} /> : m.common.never}</span>
+      <span role="cell" className="c-tokens num r">{tool.tokens === null || tool.tokens === undefined ? "–" : format.number(tool.tokens)}</span>
+      <span role="cell" className="c-last sub">{counts?.lastAt ? <LastCall at={counts.lastAt} code={counts.lastCode} /> : tool.lastCalledAt ? <Ago at={tool.lastCalledAt} /> : m.common.never}</span>
       <span role="cell" className="row"><Link className="btn sm try" href={path} tabIndex={-1} aria-label={`${m.tools.try} ${tool.slug}`}>{m.tools.try}</Link><Switch label={m.tools.switchTool(tool.slug)} checked={change.isPending ? change.variables : tool.isEnabled} disabled={change.isPending} why={why ?? undefined} onChange={(next) => change.mutate(next)} /></span>
     </div>
   );

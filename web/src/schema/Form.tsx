@@ -1,10 +1,11 @@
 // A form over one JSON value, by its schema. The value is the only state: what is not sent is not in it. Text that is not a value yet (a number
 // half typed, broken JSON) stays in its field and is reported, so that nothing is sent that the person did not mean.
 
-import { createContext, useContext, useEffect, useId, useState } from "react";
+import { createContext, useContext, useEffect, useId, useRef, useState } from "react";
 import type { Args, Json } from "../api/client";
 import { m } from "../messages";
 import type { Problems } from "./check";
+import { isRounded, rounded } from "./exact";
 import { type Kind, type Schema, firstValue, fits, isNullable, kindOf, resolve, same, typeWord, variantOf } from "./resolve";
 
 interface FormContext {
@@ -28,10 +29,22 @@ export function SchemaForm(props: { schema: Schema; value: Args; before?: Args; 
       </Context>
     );
   }
-  if (kind.properties.length === 0 && kind.rest === null) return <p className="dim">{m.tool.noArgs}</p>;
+  if (kind.properties.length === 0 && kind.rest === null) return <p className="dim gapbelow">{m.tool.noArgs}</p>;
   return (
     <Context value={{ root: props.schema, problems: props.problems, before: props.before, block: props.onBlock }}>
       <Members kind={kind} value={props.value} pointer="" onChange={props.onChange} />
+    </Context>
+  );
+}
+
+/** The place of an argument. */
+export const pointerOf = (name: string) => `/${escape(name)}`;
+
+/** One value in a line, without the head and hint of a field. Text that is no value is reported like that of a form. */
+export function InlineValue(props: { root: Schema; schema: Schema; name: string; pointer: string; value: Json | undefined; onChange(value: Json | undefined): void; onBlock(pointer: string, why: string | null): void }) {
+  return (
+    <Context value={{ root: props.root, problems: {}, block: props.onBlock }}>
+      <Value schema={props.schema} value={props.value} pointer={props.pointer} name={props.name} labelledBy="" onChange={props.onChange} />
     </Context>
   );
 }
@@ -92,13 +105,13 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
           {value === undefined ? (props.required ? m.form.required : m.form.unset) : null}
           {value === "" ? m.form.isEmpty : null}
           {value === null ? m.form.isNull : null}
-          {value !== undefined && isNullable(schema) && value !== null ? <button type="button" className="link" onClick={() => props.onChange(null)}>{m.form.setNull}</button> : null}
+          {isNullable(schema) && value !== null ? <button type="button" className="link" onClick={() => props.onChange(null)} aria-label={`${m.form.setNull}: ${props.name}`}>{m.form.setNull}</button> : null}
           {value !== undefined ? <button type="button" className="link" onClick={() => props.onChange(undefined)} aria-label={`${m.form.clear}: ${props.name}`}>{m.form.clear}</button> : null}
         </span>
       </div>
       {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? schema["description"] : null}</div> : null}
       <Value id={id} schema={props.schema} value={value} pointer={props.pointer} name={props.name} labelledBy={`${id}-name`} describedBy={problem ? `${id}-msg` : undefined} isChanged={isChanged} onChange={props.onChange} />
-      {problem && !(problem === "required" && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
+      {problem && !(problem === m.form.required && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
     </div>
   );
 }
@@ -157,23 +170,7 @@ function Value(props: ValueProps) {
         </select>
       );
     }
-    case "array": {
-      const items = Array.isArray(value) ? value : [];
-      return (
-        <div className={`nest${props.isChanged ? " chgbox" : ""}`}>
-          {items.map((item, index) => (
-            <div className="item" key={index}>
-              <div className="field">
-                <Value schema={kind.prefix[index] ?? kind.items} value={item} pointer={`${props.pointer}/${index}`} name={`${props.name} ${m.form.item(index + 1)}`} labelledBy={props.labelledBy} onChange={(next) => onChange(items.map((one, at) => (at === index ? (next ?? null) : one)))} />
-                {problems[`${props.pointer}/${index}`] ? <div className="msg">{problems[`${props.pointer}/${index}`]}</div> : null}
-              </div>
-              <button type="button" className="btn sm" aria-label={`${m.common.remove}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => onChange(items.filter((_, at) => at !== index))}>×</button>
-            </div>
-          ))}
-          <button type="button" id={props.id} className="btn sm" onClick={() => onChange([...items, firstValue(root, kind.prefix[items.length] ?? kind.items)])}>{m.form.addItem}</button>
-        </div>
-      );
-    }
+    case "array": return <Items {...props} kind={kind} />;
     case "object":
       // What is not there is not drawn: a schema that contains itself ends where the value does.
       if (value === undefined || value === null) return <button type="button" id={props.id} className="btn sm" onClick={() => onChange(firstValue(root, props.schema))}>{m.form.set}</button>;
@@ -183,24 +180,71 @@ function Value(props: ValueProps) {
   }
 }
 
-function NumberInput(props: ValueProps & { whole: boolean; usual?: string; common: object }) {
+/** A list. Each item keeps its fields while others come and go, with the text in them that is no value. */
+function Items(props: ValueProps & { kind: Kind & { kind: "array" } }) {
+  const { root, problems } = useContext(Context);
+  const { kind, onChange } = props;
+  const items = Array.isArray(props.value) ? props.value : [];
+  const keys = useRef<number[]>([]);
+  const next = useRef(0);
+  while (keys.current.length < items.length) keys.current.push(next.current++);
+  keys.current.length = items.length;
+  const remove = (index: number) => {
+    keys.current.splice(index, 1);
+    onChange(items.filter((_, at) => at !== index));
+  };
+  return (
+    <div className={`nest${props.isChanged ? " chgbox" : ""}`}>
+      {items.map((item, index) => (
+        <div className="item" key={keys.current[index]}>
+          <div className="field">
+            <Value schema={kind.prefix[index] ?? kind.items} value={item} pointer={`${props.pointer}/${index}`} name={`${props.name} ${m.form.item(index + 1)}`} labelledBy={props.labelledBy} onChange={(changed) => onChange(items.map((one, at) => (at === index ? (changed ?? null) : one)))} />
+            {problems[`${props.pointer}/${index}`] ? <div className="msg">{problems[`${props.pointer}/${index}`]}</div> : null}
+          </div>
+          <button type="button" className="btn sm" aria-label={`${m.common.remove}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => remove(index)}>×</button>
+        </div>
+      ))}
+      <button type="button" id={props.id} className="btn sm" aria-label={`${m.form.addItem}: ${props.name}`} onClick={() => onChange([...items, firstValue(root, kind.prefix[items.length] ?? kind.items)])}>{m.form.addItem}</button>
+    </div>
+  );
+}
+
+/** Reports what is wrong with the text of a field for as long as it is there, wherever the field moves. */
+function useBlock(pointer: string, why: string | null) {
   const { block } = useContext(Context);
+  useEffect(() => {
+    if (why === null) return;
+    block(pointer, why);
+    return () => block(pointer, null);
+  }, [pointer, why]);
+}
+
+/** Why a text is not a number that can be sent. */
+function numberProblem(text: string, whole: boolean): string | null {
+  const number = Number(text);
+  if (text === "") return null;
+  if (!Number.isFinite(number) || /^[+-]?0[xbo]/i.test(text)) return m.form.notNumber;
+  if (whole && !Number.isInteger(number)) return m.form.notInteger;
+  return isRounded(number) ? m.form.tooLarge : null;
+}
+
+function NumberInput(props: ValueProps & { whole: boolean; usual?: string; common: object }) {
   const shown = typeof props.value === "number" ? String(props.value) : "";
   const [text, setText] = useState(shown);
-  const [why, setWhy] = useState<string | null>(null);
+  const why = numberProblem(text.trim(), props.whole);
+  const sent = useRef(props.value);
   // The value changed elsewhere: in the JSON view, by an example.
   useEffect(() => {
-    if (why === null && Number(text) !== props.value) setText(shown);
-  }, [shown]);
-  useEffect(() => () => block(props.pointer, null), [props.pointer]);
+    if (props.value !== sent.current) setText(shown);
+    sent.current = props.value;
+  }, [props.value]);
+  useBlock(props.pointer, why);
   const change = (next: string) => {
     setText(next);
     const trimmed = next.trim();
-    const number = Number(trimmed);
-    const problem = trimmed === "" ? null : !Number.isFinite(number) || /^0[xbo]/i.test(trimmed) ? m.form.notNumber : props.whole && !Number.isInteger(number) ? m.form.notInteger : null;
-    setWhy(problem);
-    block(props.pointer, problem);
-    if (problem === null) props.onChange(trimmed === "" ? undefined : number);
+    if (numberProblem(trimmed, props.whole) !== null) return;
+    sent.current = trimmed === "" ? undefined : Number(trimmed);
+    props.onChange(sent.current);
   };
   return (
     <>
@@ -238,32 +282,32 @@ function Variants(props: ValueProps & { variants: Schema[] }) {
   );
 }
 
+/** Why a text is not JSON that can be sent. */
+function jsonProblem(text: string): string | null {
+  if (text.trim() === "") return null;
+  try {
+    return rounded(JSON.parse(text) as Json) === null ? null : m.form.tooLarge;
+  } catch {
+    return m.form.notJson;
+  }
+}
+
 function RawJson(props: ValueProps & { note?: string }) {
-  const { block } = useContext(Context);
   const shown = props.value === undefined ? "" : JSON.stringify(props.value, null, 2);
   const [text, setText] = useState(shown);
-  const [why, setWhy] = useState<string | null>(null);
+  const why = jsonProblem(text);
+  const sent = useRef(shown);
   useEffect(() => {
-    if (why === null && !sameText(text, props.value)) setText(shown);
+    if (shown !== sent.current && !sameText(text, props.value)) setText(shown);
+    sent.current = shown;
   }, [shown]);
-  useEffect(() => () => block(props.pointer, null), [props.pointer]);
+  useBlock(props.pointer, why);
   const change = (next: string) => {
     setText(next);
-    if (next.trim() === "") {
-      setWhy(null);
-      block(props.pointer, null);
-      props.onChange(undefined);
-      return;
-    }
-    try {
-      const value = JSON.parse(next) as Json;
-      setWhy(null);
-      block(props.pointer, null);
-      props.onChange(value);
-    } catch {
-      setWhy(m.form.notJson);
-      block(props.pointer, m.form.notJson);
-    }
+    if (jsonProblem(next) !== null) return;
+    const value = next.trim() === "" ? undefined : (JSON.parse(next) as Json);
+    sent.current = value === undefined ? "" : JSON.stringify(value, null, 2);
+    props.onChange(value);
   };
   return (
     <>

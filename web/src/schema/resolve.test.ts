@@ -85,7 +85,7 @@ test("hints name the field, missing ones by their own place", () => {
   const check = checker({ type: "object", required: ["a/b"], properties: { n: { type: "integer", minimum: 1 } } });
   const problems = check({ n: 0 });
   expect(problems["/a~1b"]).toBe("required");
-  expect(problems["/n"]).toContain("0");
+  expect(problems["/n"]).toBe("at least 1");
 });
 
 test("a schema that contains itself ends, whatever is asked of it", () => {

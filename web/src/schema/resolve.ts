@@ -1,6 +1,7 @@
 // What a JSON Schema asks for at one place, as far as a form needs to know. Whether a value is valid, the server decides.
 
 import type { Json } from "../api/client";
+import { format, m } from "../messages";
 
 export type Schema = boolean | { [keyword: string]: Json };
 export type SchemaObject = { [keyword: string]: Json };
@@ -225,13 +226,13 @@ export function typeWord(root: Schema, schema: SchemaObject, depth = 0): string 
     switch (kind.kind) {
       case "text": return typeof schema["format"] === "string" ? `string · ${schema["format"]}` : "string";
       case "number": return kind.whole ? "integer" : "number";
-      case "array": return kind.prefix.length > 0 ? "tuple" : depth > 2 ? "array" : `array of ${typeWord(root, resolve(root, kind.items), depth + 1)}`;
-      case "object": return kind.properties.length === 0 ? "map" : "object";
-      case "variants": return `${kind.variants.length} kinds`;
-      case "json": return "any";
+      case "array": return kind.prefix.length > 0 ? m.form.tuple : depth > 2 ? m.form.array : m.form.arrayOf(typeWord(root, resolve(root, kind.items), depth + 1));
+      case "object": return kind.properties.length === 0 ? m.form.map : "object";
+      case "variants": return m.form.kinds(kind.variants.length);
+      case "json": return m.form.any;
       default: return kind.kind;
     }
   })();
-  const bounds = typeof schema["minimum"] === "number" && typeof schema["maximum"] === "number" ? ` ${schema["minimum"]}–${schema["maximum"]}` : "";
+  const bounds = typeof schema["minimum"] === "number" && typeof schema["maximum"] === "number" ? ` ${format.exact(schema["minimum"])}–${format.exact(schema["maximum"])}` : "";
   return word + bounds + (isNullable(schema) ? " · null" : "");
 }

@@ -15,6 +15,7 @@ use super::live::Live;
 use super::mask::EventMask;
 use crate::model::ids::CallId;
 use crate::model::mask::Secrets;
+use crate::record::{MAX_STEP_NAME, MAX_STEPS, StepRecord};
 
 /// Something that happened during a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -150,6 +151,37 @@ struct Ring {
     /// How many events there have been.
     written: u64,
     closed: bool,
+    /// For the record of the call, which outlives events.
+    steps: Vec<SeenStep>,
+}
+
+/// A step from when it was first heard of.
+#[derive(Debug)]
+struct SeenStep {
+    name: String,
+    status: String,
+    began: Timestamp,
+    /// Not before it is over.
+    ended: Option<Timestamp>,
+}
+
+impl Ring {
+    fn note_step(&mut self, name: &str, status: &str, time: Timestamp) {
+        let name = &name[..name.floor_char_boundary(MAX_STEP_NAME)];
+        let is_over = status != "running";
+        let mut open = self.steps.iter_mut().filter(|step| step.ended.is_none());
+        if let Some(step) = open.find(|step| step.name == name) {
+            step.ended = is_over.then_some(time);
+            status.clone_into(&mut step.status);
+        } else if self.steps.len() < MAX_STEPS {
+            self.steps.push(SeenStep {
+                name: name.to_owned(),
+                status: status.to_owned(),
+                began: time,
+                ended: is_over.then_some(time),
+            });
+        }
+    }
 }
 
 /// An event in the ring: shared from when someone first reads it, since of most calls no one reads any.
@@ -251,6 +283,9 @@ impl EventLog {
         if ring.closed {
             return;
         }
+        if let EventKind::Step { name, status } = &kind {
+            ring.note_step(name, status, time);
+        }
         ring.written += 1;
         ring.closed = last;
         ring.bytes += weight(&kind);
@@ -273,6 +308,30 @@ impl EventLog {
         }
         drop(ring);
         self.changed.notify_waiters();
+    }
+
+    /// The steps of a call that began and ended at these times. One that still ran ended with the call, as `unfinished`.
+    pub(crate) fn steps(
+        &self,
+        begun: Timestamp,
+        ended: Timestamp,
+        unfinished: &str,
+    ) -> Vec<StepRecord> {
+        let ring = self.ring.lock().unwrap_or_else(PoisonError::into_inner);
+        // A clock that is set meanwhile makes no time negative.
+        let ms = |from: Timestamp, to: Timestamp| {
+            (to.duration_since(from).as_secs_f64() * 1000.0).max(0.0)
+        };
+        let steps = ring.steps.iter().map(|step| StepRecord {
+            name: step.name.clone(),
+            status: match step.ended {
+                Some(_) => step.status.clone(),
+                None => unfinished.to_owned(),
+            },
+            start_ms: ms(begun, step.began),
+            duration_ms: ms(step.began, step.ended.unwrap_or(ended)),
+        });
+        steps.collect()
     }
 
     /// Reads from the first event after `seq` that is still held; 0 reads from the start.
@@ -410,6 +469,54 @@ mod tests {
         tokio::task::yield_now().await;
         log.push(finished());
         assert_eq!(waiting.await.unwrap(), 1);
+    }
+
+    #[test]
+    fn the_steps_of_a_call_outlive_its_events_in_their_order_and_end_with_it() {
+        let log = EventLog::new(CallId::generate());
+        let begun = Timestamp::now();
+        let step = |name: &str, status: &str| {
+            log.push(EventKind::Step {
+                name: name.to_owned(),
+                status: status.to_owned(),
+            });
+        };
+        step("first", "running");
+        step("second", "running");
+        for _ in 0..2 * MAX_EVENTS {
+            log.push(output("x"));
+        }
+        step("first", "ok");
+        step("third", "skipped");
+        step(&"é".repeat(MAX_STEP_NAME), "running");
+        let ended = Timestamp::now();
+        let steps = log.steps(begun, ended, "timeout");
+        let shown: Vec<_> = steps
+            .iter()
+            .map(|s| (s.name.as_str(), s.status.as_str()))
+            .collect();
+        let long = "é".repeat(MAX_STEP_NAME / 2);
+        assert_eq!(
+            shown,
+            [
+                ("first", "ok"),
+                ("second", "timeout"),
+                ("third", "skipped"),
+                (&*long, "timeout")
+            ]
+        );
+        assert!(steps[0].start_ms <= steps[1].start_ms && steps[1].start_ms < steps[2].start_ms);
+        assert_eq!(steps[2].duration_ms, 0.0);
+        let whole = ended.duration_since(begun).as_secs_f64() * 1000.0;
+        assert!(
+            steps
+                .iter()
+                .all(|s| s.start_ms + s.duration_ms <= whole + 0.001)
+        );
+        for n in 0..2 * MAX_STEPS {
+            step(&format!("more-{n}"), "ok");
+        }
+        assert_eq!(log.steps(begun, ended, "timeout").len(), MAX_STEPS);
     }
 
     #[test]

@@ -288,6 +288,14 @@ impl<'a> Trace<'a> {
             approval: self.approval.take(),
             truncated: self.truncated,
             network: self.network(masker),
+            steps: self.events.steps(
+                timing.started_at,
+                timing.ended_at,
+                match error.map(ToolError::code) {
+                    Some(ErrorCode::Timeout) => "timeout",
+                    _ => "cancelled",
+                },
+            ),
             parameters: std::mem::take(&mut self.parameters),
         };
         // Recorders and hooks are someone's code; a call never panics, and a broken hook costs no record.

@@ -51,6 +51,24 @@ impl Recorder for NoRecord {
     fn note(&self, _record: &CallRecord) {}
 }
 
+/// How many steps a record has at most, and how long a name of one is.
+pub const MAX_STEPS: usize = 32;
+pub(crate) const MAX_STEP_NAME: usize = 64;
+
+/// One step of the tool of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRecord {
+    /// Its name, which may be shortened.
+    pub name: String,
+    /// How it ended: `ok`, `failed`, `skipped`, `timeout`, `cancelled`.
+    pub status: String,
+    /// When it began, in milliseconds after the call arrived.
+    pub start_ms: f64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+}
+
 /// The stored record of a call. Secrets are masked before this is made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -106,6 +124,9 @@ pub struct CallRecord {
     /// What left for other machines: whom it was for and how much it was, never what.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<Exchange>,
+    /// The steps of its tool in the order in which they began, at most [`MAX_STEPS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps: Vec<StepRecord>,
     /// The arguments, secrets masked, long texts shortened.
     pub parameters: JsonObject,
 }

@@ -46,4 +46,4 @@ pub use reply::{
     read_reply, result_text, write_results,
 };
 pub use result::{ResultShape, TaggedOutcome, render};
-pub use tokens::{estimated_tokens, tokens_of};
+pub use tokens::{estimated_tokens, tokens_of, tokens_sent};

@@ -38,6 +38,24 @@ pub fn tokens_of(name: &str, description: &str, schema: &Value) -> u64 {
     counted.tokens()
 }
 
+/// Estimates how many tokens a definition costs in the format of a provider, whatever that calls its parts.
+pub fn tokens_sent(definition: &Value) -> u64 {
+    let parts = definition.get("function").unwrap_or(definition);
+    let text = |part: &str| parts.get(part).and_then(Value::as_str).unwrap_or_default();
+    let schema = [
+        "parameters",
+        "parametersJsonSchema",
+        "input_schema",
+        "inputSchema",
+    ];
+    let schema = schema.iter().find_map(|name| parts.get(name));
+    tokens_of(
+        text("name"),
+        text("description"),
+        schema.unwrap_or(&Value::Null),
+    )
+}
+
 /// Counts what is written to it.
 #[derive(Debug, Default)]
 pub(super) struct Counter {

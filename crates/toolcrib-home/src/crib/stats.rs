@@ -66,6 +66,8 @@ pub struct CallStats {
     pub ok: u64,
     /// How many did not.
     pub failed: u64,
+    /// How many of those a person or a rule refused.
+    pub refused: u64,
     /// Those by code.
     pub codes: BTreeMap<&'static str, u64>,
     /// By caller, in the words of the wire; those beyond a bound as `others`.
@@ -80,6 +82,9 @@ pub struct CallStats {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub last_at: Option<Timestamp>,
+    /// The error code of the last of them, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_code: Option<&'static str>,
 }
 
 /// How long calls took, in milliseconds.
@@ -141,6 +146,7 @@ impl CallStats {
         self.calls += other.calls;
         self.ok += other.ok;
         self.failed += other.failed;
+        self.refused += other.refused;
         for (code, count) in &other.codes {
             *self.codes.entry(code).or_default() += count;
         }
@@ -152,7 +158,9 @@ impl CallStats {
         own.p95 = own.p95.max(others.p95);
         own.max = own.max.max(others.max);
         self.first_at = [self.first_at, other.first_at].into_iter().flatten().min();
-        self.last_at = self.last_at.max(other.last_at);
+        if other.last_at > self.last_at {
+            (self.last_at, self.last_code) = (other.last_at, other.last_code);
+        }
     }
 }
 
@@ -238,6 +246,7 @@ mod tests {
             approval: None,
             truncated: false,
             network: Vec::new(),
+            steps: Vec::new(),
             parameters: crate::model::JsonObject::new(),
         }
     }
@@ -267,6 +276,7 @@ mod tests {
         log.record(record("read_file", 300, 1.0, Some(ErrorCode::Timeout)));
         log.record(record("read_file", 200, 1.0, Some(ErrorCode::FileNotFound)));
         log.record(record("raed_file", 250, 1.0, Some(ErrorCode::ToolNotFound)));
+        log.record(record("shell", 5, 5.0, Some(ErrorCode::ApprovalDenied)));
         log.flush();
         let mut stats = serde_json::to_value(crib.stats(None).unwrap()).unwrap();
         assert!(stats["log"]["bytes"].as_u64().unwrap() > 500);
@@ -276,29 +286,29 @@ mod tests {
             stats,
             json!({
                 "total": {
-                    "calls": 5, "ok": 2, "failed": 3,
-                    "codes": {"FILE_NOT_FOUND": 1, "TIMEOUT": 1, "TOOL_NOT_FOUND": 1},
-                    "callers": {"cli": 5},
+                    "calls": 6, "ok": 2, "failed": 4, "refused": 1,
+                    "codes": {"APPROVAL_DENIED": 1, "FILE_NOT_FOUND": 1, "TIMEOUT": 1, "TOOL_NOT_FOUND": 1},
+                    "callers": {"cli": 6},
                     "durationMs": {"p50": 1.0, "p95": 5.0, "max": 5.0},
-                    "firstAt": "1970-01-01T00:00:10Z", "lastAt": "1970-01-01T00:05:00Z",
+                    "firstAt": "1970-01-01T00:00:05Z", "lastAt": "1970-01-01T00:05:00Z", "lastCode": "TIMEOUT",
                 },
                 "tools": [
                     {
-                        "tool": "read_file", "bundle": "core", "calls": 3, "ok": 1, "failed": 2,
+                        "tool": "read_file", "bundle": "core", "calls": 3, "ok": 1, "failed": 2, "refused": 0,
                         "codes": {"FILE_NOT_FOUND": 1, "TIMEOUT": 1}, "callers": {"cli": 3},
                         "durationMs": one(1.0),
-                        "firstAt": "1970-01-01T00:01:40Z", "lastAt": "1970-01-01T00:05:00Z",
+                        "firstAt": "1970-01-01T00:01:40Z", "lastAt": "1970-01-01T00:05:00Z", "lastCode": "TIMEOUT",
                     },
                     {
-                        "tool": "shell", "bundle": "core", "calls": 1, "ok": 1, "failed": 0,
-                        "codes": {}, "callers": {"cli": 1}, "durationMs": one(5.0),
-                        "firstAt": "1970-01-01T00:00:10Z", "lastAt": "1970-01-01T00:00:10Z",
+                        "tool": "shell", "bundle": "core", "calls": 2, "ok": 1, "failed": 1, "refused": 1,
+                        "codes": {"APPROVAL_DENIED": 1}, "callers": {"cli": 2}, "durationMs": one(5.0),
+                        "firstAt": "1970-01-01T00:00:05Z", "lastAt": "1970-01-01T00:00:10Z",
                     },
                 ],
                 "other": {
-                    "calls": 1, "ok": 0, "failed": 1, "codes": {"TOOL_NOT_FOUND": 1},
+                    "calls": 1, "ok": 0, "failed": 1, "refused": 0, "codes": {"TOOL_NOT_FOUND": 1},
                     "callers": {"cli": 1}, "durationMs": one(1.0),
-                    "firstAt": "1970-01-01T00:04:10Z", "lastAt": "1970-01-01T00:04:10Z",
+                    "firstAt": "1970-01-01T00:04:10Z", "lastAt": "1970-01-01T00:04:10Z", "lastCode": "TOOL_NOT_FOUND",
                 },
                 "approvals": {
                     "approved": 0, "denied": 0, "expired": 0, "pending": 0, "replaced": 0, "used": 0, "withdrawn": 0

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use toolcrib::crib::CheckedText;
 use toolcrib::definition::Severity;
 use toolcrib::registry::Availability;
-use toolcrib::wire::{DefinitionOptions, Definitions, Provider, definitions};
+use toolcrib::wire::{DefinitionOptions, Definitions, Provider, definitions, tokens_sent};
 use toolcrib::{Crib, ErrorCode, ToolSpec};
 
 use super::work::{blocking, shown};
@@ -47,6 +47,25 @@ enum CheckBody {
     Definition(Map<String, Value>),
 }
 
+/// Definitions as they are sent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Sent {
+    #[serde(flatten)]
+    definitions: Definitions,
+    /// Of each tool, if `texts` was asked for: the bytes that a model's provider is sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    texts: Vec<SentText>,
+}
+
+/// One definition as it is sent.
+#[derive(Debug, Serialize, JsonSchema)]
+struct SentText {
+    /// The text.
+    text: String,
+    /// How many tokens it costs, by an estimate.
+    tokens: u64,
+}
+
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
     vec![
@@ -75,7 +94,8 @@ pub(crate) fn routes() -> Vec<Route> {
             "Only these tools, by name or any other reference, separated by commas; also those that are off.",
         ))
         .param(param::query_flag("strict", "The provider's strict mode; for `openai`, `openai-responses` and `anthropic` only."))
-        .answers::<Definitions>(200, "The definitions, ready to send, by name.")
+        .param(param::query_flag("texts", "Whether to add each definition as the text that is sent, with its tokens."))
+        .answers::<Sent>(200, "The definitions, ready to send, by name.")
         .refuses(404, "There is no such provider, bundle or tool."),
         Route::new(Method::POST, "/api/check", Who::Operator, |api, asked| {
             blocking(api, asked, check)
@@ -119,7 +139,22 @@ fn definitions_for(crib: &Crib, asked: &ApiRequest) -> Answer {
     let specs = specs(crib, asked)?;
     let options = DefinitionOptions { strict };
     let made = definitions(specs.iter().map(AsRef::as_ref), provider, &options);
-    Ok(shown(crib, StatusCode::OK, &made))
+    let texts = match asked.query.flag("texts")? {
+        true => made.tools.iter().map(sent_text).collect(),
+        false => Vec::new(),
+    };
+    let sent = Sent {
+        definitions: made,
+        texts,
+    };
+    Ok(shown(crib, StatusCode::OK, &sent))
+}
+
+fn sent_text(definition: &Value) -> SentText {
+    SentText {
+        text: definition.to_string(),
+        tokens: tokens_sent(definition),
+    }
 }
 
 /// The format of no provider: names and schemas as they are.

@@ -25,6 +25,25 @@ async fn definitions_are_in_the_form_of_the_provider_with_what_they_lose() {
     assert!(body["tools"].as_array().unwrap().len() > 3);
     assert!(body["tools"][0]["input_schema"].is_object());
     assert!(body["losses"].is_array() && body["dropped"].is_array());
+    for provider in [
+        "openai",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "ollama",
+        "mcp",
+    ] {
+        let path = format!("/api/definitions/{provider}?tools=read_file&texts=true");
+        let (_, body) = operator.get(&path).await;
+        let sent = &body["texts"][0];
+        assert_eq!(sent["text"], body["tools"][0].to_string(), "{provider}");
+        let tokens = sent["tokens"].as_u64().unwrap();
+        let bytes = sent["text"].as_str().unwrap().len() as u64;
+        assert!(
+            (bytes / 10..bytes / 3).contains(&tokens),
+            "{provider}: {tokens} tokens, {bytes} bytes"
+        );
+    }
     let all = operator.get("/api/definitions/mcp").await;
     assert_eq!(all.0, 200);
     let (_, strict) = operator
@@ -138,6 +157,38 @@ async fn a_definition_is_checked_and_nothing_is_stored() {
         assert!(body["errors"].as_u64().unwrap() > 0, "{odd}: {body}");
     }
     assert!(!scene.home().join("bundles").exists());
+}
+
+#[tokio::test]
+async fn rules_about_a_tool_are_those_in_force_that_can_match_it() {
+    let prepare = |home: &std::path::Path, _: &std::path::Path| {
+        let rules = "disabledRules = [\"mounts\"]\n\
+            [[rules]]\nname = \"by-alias\"\ntools = [\"execute_bash\"]\nforbidden_patterns = [\"x\"]\n\
+            [[rules]]\nname = \"other-tool\"\ntools = [\"web_search\"]\nforbidden_patterns = [\"x\"]\n";
+        std::fs::write(home.join("config.toml"), rules).unwrap();
+    };
+    let scene = Scene::prepared(tempfile::tempdir().unwrap(), prepare, |options| options);
+    let operator = scene.as_operator();
+    // A command, a path, one that is off, one for the tool under its other name, one for another tool.
+    let asked = ["privileges", "ssh-keys", "mounts", "by-alias", "other-tool"];
+    for (tool, touching) in [
+        ("shell", vec!["privileges", "ssh-keys", "by-alias"]),
+        ("execute_bash", vec!["privileges", "ssh-keys", "by-alias"]),
+        ("core/read-file@v1", vec!["ssh-keys"]),
+        ("web_search", vec!["other-tool"]),
+    ] {
+        let (status, rules) = operator.get(&format!("/api/rules?tool={tool}")).await;
+        assert_eq!(status, 200, "{rules}");
+        let rows = rules["rules"].as_array().unwrap();
+        let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+        let found: Vec<&str> = asked
+            .into_iter()
+            .filter(|name| names.contains(name))
+            .collect();
+        assert_eq!(found, touching, "{tool}: {names:?}");
+        assert!(rows.iter().all(|row| row["enabled"] == true));
+    }
+    assert_eq!(operator.get("/api/rules?tool=nothing").await.0, 404);
 }
 
 #[tokio::test]

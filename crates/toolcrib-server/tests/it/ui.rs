@@ -41,16 +41,15 @@ async fn the_page_is_at_every_address_and_is_never_cached() {
         assert_eq!(headers["content-type"], "text/html; charset=utf-8");
         let nonce = html.split('"').nth(3).unwrap().to_owned();
         let policy = headers["content-security-policy"].to_str().unwrap();
-        assert!(
-            policy.contains(&format!("style-src 'self' 'nonce-{nonce}';")),
-            "{policy}"
+        assert_eq!(
+            policy,
+            format!(
+                "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-{nonce}'; connect-src 'self'; img-src 'self' data:; \
+                 font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'; \
+                 require-trusted-types-for 'script'; trusted-types 'none'"
+            )
         );
-        for part in [
-            "default-src 'none'; script-src 'self';",
-            "connect-src 'self'; img-src 'self' data:; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
-        ] {
-            assert!(policy.contains(part), "{policy}");
-        }
+        assert_eq!(headers.get_all("content-security-policy").iter().count(), 1);
         nonces.push(nonce);
     }
     nonces.dedup();
@@ -149,6 +148,51 @@ async fn a_tool_in_a_bundle_that_is_off_keeps_no_other_from_being_switched() {
     );
     assert_eq!(done["refused"][0]["tool"], "kit/weather");
     assert_eq!(done["refused"][0]["code"], "CONFLICT");
+}
+
+#[tokio::test]
+async fn a_switch_of_the_failing_counts_failures_not_refusals_and_a_dry_run_switches_none() {
+    let scene = Scene::new();
+    let operator = scene.as_operator();
+    let calls = [
+        ("read_file", serde_json::json!({"path": "gone.txt"})),
+        ("shell", serde_json::json!({"command": "rm -rf /"})),
+        ("list_directory", serde_json::json!({"path": "."})),
+    ];
+    for (tool, args) in calls {
+        let call = serde_json::json!({"tool": tool, "args": args});
+        operator.post("/api/calls", call).await;
+    }
+    let failing = serde_json::json!({"state": "failing"});
+    let body = |dry| serde_json::json!({"filter": failing, "isEnabled": false, "dryRun": dry});
+    let is_on = async || {
+        let (_, list) = operator.get("/api/tools?tools=read_file").await;
+        list["tools"][0]["isEnabled"] == true
+    };
+    let meant = serde_json::json!({"changed": ["core/read-file@v1"], "refused": []});
+    assert_eq!(
+        operator.post("/api/tools/switch", body(true)).await.1,
+        meant
+    );
+    assert!(is_on().await);
+    assert_eq!(
+        operator.post("/api/tools/switch", body(false)).await.1,
+        meant
+    );
+    assert!(!is_on().await);
+    for (status, codes) in [
+        (
+            "failed",
+            serde_json::json!(["BLOCKED_BY_RULE", "FILE_NOT_FOUND"]),
+        ),
+        ("refused", serde_json::json!(["BLOCKED_BY_RULE"])),
+        ("error", serde_json::json!(["FILE_NOT_FOUND"])),
+    ] {
+        let (_, list) = operator.get(&format!("/api/calls?status={status}")).await;
+        let calls = list["calls"].as_array().unwrap().iter();
+        let found: Vec<_> = calls.map(|call| call["code"].clone()).collect();
+        assert_eq!(serde_json::json!(found), codes, "{status}");
+    }
 }
 
 #[tokio::test]

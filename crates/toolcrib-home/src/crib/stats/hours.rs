@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::Durations;
 use super::tally::Histogram;
 use crate::crib::Crib;
-use crate::model::error::{ErrorCode, ToolError};
+use crate::model::error::ToolError;
 use crate::record::call_log::CallLogReader;
 
 /// How far back hours are counted: a week and the hour that it begins in.
@@ -58,17 +58,6 @@ struct Hour {
     waits: Histogram,
 }
 
-/// Whether a person or a rule said no: nothing failed.
-fn is_refusal(code: ErrorCode) -> bool {
-    matches!(
-        code,
-        ErrorCode::ApprovalDenied
-            | ErrorCode::ApprovalExpired
-            | ErrorCode::ApprovalUnavailable
-            | ErrorCode::BlockedByRule
-    )
-}
-
 fn hour_of(at: Timestamp) -> i64 {
     at.as_second().div_euclid(HOUR)
 }
@@ -89,7 +78,7 @@ impl Crib {
             let hour = hours.entry(at).or_default();
             hour.calls += 1;
             match record.code {
-                Some(code) if is_refusal(code) => hour.refused += 1,
+                Some(code) if code.is_refusal() => hour.refused += 1,
                 _ => hour.failed += u64::from(!record.ok),
             }
             hour.times.add(record.duration_ms);

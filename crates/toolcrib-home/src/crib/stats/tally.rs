@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::{CallStats, Durations, ToolStats};
+use crate::model::error::ErrorCode;
 use crate::model::names::Slug;
 use toolcrib_core::record::CallRecord;
 
@@ -74,6 +75,7 @@ impl Sum {
             false => stats.failed += 1,
         }
         if let Some(code) = record.code {
+            stats.refused += u64::from(code.is_refusal());
             *stats.codes.entry(code.as_str()).or_default() += 1;
         }
         let caller = record.caller.to_string();
@@ -82,7 +84,10 @@ impl Sum {
         *stats.callers.entry(caller).or_default() += 1;
         let at = record.start_time;
         stats.first_at = Some(stats.first_at.map_or(at, |first| first.min(at)));
-        stats.last_at = Some(stats.last_at.map_or(at, |last| last.max(at)));
+        if stats.last_at.is_none_or(|last| at > last) {
+            stats.last_at = Some(at);
+            stats.last_code = record.code.map(ErrorCode::as_str);
+        }
         self.times.add(record.duration_ms);
     }
 
@@ -157,7 +162,6 @@ mod tests {
     use super::super::tests::record;
     use super::*;
     use crate::model::caller::Caller;
-    use crate::model::error::ErrorCode;
 
     #[test]
     fn times_are_within_five_per_cent_whatever_they_are() {

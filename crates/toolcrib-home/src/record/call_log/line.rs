@@ -193,6 +193,7 @@ mod tests {
     use crate::model::ids::CallId;
     use crate::model::outcome::ApprovalTrail;
     use jiff::Timestamp;
+    use toolcrib_core::record::{MAX_STEPS, StepRecord};
 
     fn record(parameters: Value) -> CallRecord {
         let Value::Object(parameters) = parameters else {
@@ -219,6 +220,7 @@ mod tests {
             approval: None,
             truncated: false,
             network: Vec::new(),
+            steps: Vec::new(),
             parameters,
         }
     }
@@ -282,7 +284,23 @@ mod tests {
             answer,
             modified: true,
         });
+        let step = StepRecord {
+            name: "\u{1}".repeat(64),
+            status: "cancelled".to_owned(),
+            start_ms: 1e9 / 3.0,
+            duration_ms: 1e9 / 3.0,
+        };
+        record.steps = vec![step; MAX_STEPS];
         assert_eq!(line(record).parameters, left_out());
+    }
+
+    #[test]
+    fn a_line_of_an_older_version_reads_as_a_record_without_steps() {
+        let mut old = serde_json::to_value(record(json!({"path": "a"}))).unwrap();
+        assert!(old.get("steps").is_none());
+        old["steps"] = json!([{"name": "a", "status": "ok", "startMs": 1.0, "durationMs": 2.5}]);
+        let new: CallRecord = serde_json::from_value(old).unwrap();
+        assert_eq!(line(new.clone()), new);
     }
 
     #[test]

@@ -52,6 +52,10 @@ pub enum CallStatus {
     Ok,
     /// Not well.
     Failed,
+    /// Not well, because a person or a rule refused it.
+    Refused,
+    /// Not well, and no one refused it.
+    Error,
     /// With this code.
     Code(ErrorCode),
 }
@@ -111,6 +115,10 @@ impl CallFilter {
             None => true,
             Some(CallStatus::Ok) => record.ok,
             Some(CallStatus::Failed) => !record.ok,
+            Some(CallStatus::Refused) => record.code.is_some_and(ErrorCode::is_refusal),
+            Some(CallStatus::Error) => {
+                !record.ok && !record.code.is_some_and(ErrorCode::is_refusal)
+            }
             Some(CallStatus::Code(code)) => record.code == Some(code),
         };
         ended
@@ -139,7 +147,8 @@ impl CallFilter {
         let tool = self.tool.clone().filter(|tool| !tool.contains(['/', '@']));
         let code = match self.status {
             Some(CallStatus::Code(code)) => Some(code.to_string()),
-            Some(CallStatus::Ok | CallStatus::Failed) | None => None,
+            Some(CallStatus::Ok | CallStatus::Failed | CallStatus::Refused | CallStatus::Error)
+            | None => None,
         };
         let ids = [&self.call_id, &self.parent].into_iter().flatten();
         // `tool` is every tool's, whomever it is for.
@@ -372,7 +381,9 @@ mod tests {
             execution_time_ms: 1.0,
             duration_ms: 1.0,
             ok: !failed,
-            code: failed.then_some(if n % 2 == 0 {
+            code: failed.then_some(if n % 18 == 0 {
+                ErrorCode::ApprovalDenied
+            } else if n % 2 == 0 {
                 ErrorCode::Timeout
             } else {
                 ErrorCode::ExecutionError
@@ -381,6 +392,7 @@ mod tests {
             approval: None,
             truncated: false,
             network: Vec::new(),
+            steps: Vec::new(),
             parameters: json!({"text": "shell"}).as_object().unwrap().clone(),
         }
     }
@@ -459,6 +471,8 @@ mod tests {
             filter(|f| f.tool = Some("text".to_owned())),
             filter(|f| f.status = Some(CallStatus::Ok)),
             filter(|f| f.status = Some(CallStatus::Failed)),
+            filter(|f| f.status = Some(CallStatus::Refused)),
+            filter(|f| f.status = Some(CallStatus::Error)),
             filter(|f| f.status = Some(CallStatus::Code(ErrorCode::Timeout))),
             filter(|f| f.caller = Some(Caller::Client("ada".to_owned()))),
             filter(|f| f.caller = Some(Caller::Client("ad".to_owned()))),
@@ -490,7 +504,9 @@ mod tests {
             .collect();
         assert_eq!(
             counts,
-            [20, 20, 20, 0, 0, 26, 14, 7, 8, 0, 4, 4, 9, 5, 1, 1, 1]
+            [
+                20, 20, 20, 0, 0, 26, 14, 3, 11, 4, 8, 0, 4, 4, 9, 5, 1, 1, 1
+            ]
         );
     }
 

@@ -32,6 +32,7 @@ fn call(bundle: &str, slug: &str) -> CallRecord {
         approval: None,
         truncated: false,
         network: Vec::new(),
+        steps: Vec::new(),
         parameters: JsonObject::new(),
     }
 }

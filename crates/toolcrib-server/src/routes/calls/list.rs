@@ -43,6 +43,8 @@ enum Status {
     Done,
     Ok,
     Failed,
+    Refused,
+    Error,
 }
 
 /// Where a page begins.
@@ -91,9 +93,11 @@ impl Wanted {
             Some("done") => Some(Status::Done),
             Some("ok") => Some(Status::Ok),
             Some("failed") => Some(Status::Failed),
+            Some("refused") => Some(Status::Refused),
+            Some("error") => Some(Status::Error),
             Some(_) => {
                 return Err(Refusal::usage(
-                    "`status` is `running`, `waiting`, `done`, `ok` or `failed`",
+                    "`status` is `running`, `waiting`, `done`, `ok`, `failed`, `refused` or `error`",
                 ));
             }
         };
@@ -131,7 +135,9 @@ impl Wanted {
         let is_wanted = |waits: bool| match self.status {
             None | Some(Status::Running) => true,
             Some(Status::Waiting) => waits,
-            Some(Status::Done | Status::Ok | Status::Failed) => false,
+            Some(Status::Done | Status::Ok | Status::Failed | Status::Refused | Status::Error) => {
+                false
+            }
         };
         // What runs shows neither its arguments nor its bundle.
         if self.bundle.is_some() || self.text.is_some() || self.parent.is_some() {
@@ -150,6 +156,8 @@ impl Wanted {
             None | Some(Status::Done) => None,
             Some(Status::Ok) => Some(CallStatus::Ok),
             Some(Status::Failed) => Some(CallStatus::Failed),
+            Some(Status::Refused) => Some(CallStatus::Refused),
+            Some(Status::Error) => Some(CallStatus::Error),
             Some(Status::Running | Status::Waiting) => return None,
         };
         let caller = match (own(&self.who), &self.caller) {

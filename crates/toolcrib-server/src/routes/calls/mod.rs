@@ -58,7 +58,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .param(param::query_text("parent", "Only calls that this call's tool made."))
         .param(param::query(
             "status",
-            "Only calls that stand so: `running` (also those that wait), `waiting` for a person, `done`, or of those `ok` or `failed`.",
+            "Only calls that stand so: `running` (also those that wait), `waiting` for a person, `done`, or of those `ok` or `failed`, or of the failed those that a person or a rule `refused`, or not: `error`.",
             status,
         ))
         .param(param::query_text(
@@ -117,7 +117,7 @@ pub(crate) fn routes() -> Vec<Route> {
 }
 
 fn status(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"enum": ["running", "waiting", "done", "ok", "failed"]})
+    json_schema!({"enum": ["running", "waiting", "done", "ok", "failed", "refused", "error"]})
 }
 
 fn time(_: &mut SchemaGenerator) -> Schema {

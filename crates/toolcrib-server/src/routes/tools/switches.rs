@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use http::{Method, StatusCode};
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -28,6 +29,9 @@ struct Switches {
     filter: Option<Filter>,
     /// Whether they are on from now on.
     is_enabled: bool,
+    /// Only says which tools are meant, and switches none.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 /// Which tools are meant; what is left out matches every tool.
@@ -43,7 +47,7 @@ struct Filter {
     /// Those with this effect: `read`, `write`, `run` …
     #[serde(default)]
     effect: Option<String>,
-    /// Those that are `on`, `off`, need `attention`, or are `untagged`: without effects.
+    /// Those that are `on`, `off`, need `attention`, are `failing` or `untagged`: without effects.
     #[serde(default)]
     state: Option<FilterState>,
 }
@@ -58,6 +62,8 @@ enum FilterState {
     Off,
     /// Its file or record is broken or not trusted, or it cannot run here.
     Attention,
+    /// A call of the last 24 hours failed, and no person or rule had refused it.
+    Failing,
     /// It does not say what it does.
     Untagged,
 }
@@ -65,7 +71,7 @@ enum FilterState {
 /// What came of switching.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Switched {
-    /// The references of the tools whose switch is as it was asked for.
+    /// The references of the tools whose switch is as it was asked for; with `dryRun`, of those that are meant.
     changed: Vec<String>,
     /// The tools that could not be switched.
     refused: Vec<RefusedSwitch>,
@@ -109,6 +115,10 @@ fn matching(crib: &Crib, filter: &Filter) -> Result<Vec<String>, Refusal> {
         Some(q) => Some(found(crib, q)?),
         None => None,
     };
+    let failing = match filter.state {
+        Some(FilterState::Failing) => failing(crib)?,
+        _ => HashSet::new(),
+    };
     let mut matching = Vec::new();
     for tool in &list.tools {
         let row = &tool.row;
@@ -123,6 +133,9 @@ fn matching(crib: &Crib, filter: &Filter) -> Result<Vec<String>, Refusal> {
                 FilterState::Attention => {
                     matches!(&*tool.state, "broken" | "untrusted" | "unavailable")
                 }
+                FilterState::Failing => {
+                    failing.contains(&(row.name.to_string(), row.bundle.to_string()))
+                }
                 FilterState::Untagged => row.effects.is_unknown(),
             })
             && found
@@ -133,6 +146,16 @@ fn matching(crib: &Crib, filter: &Filter) -> Result<Vec<String>, Refusal> {
         }
     }
     Ok(matching)
+}
+
+/// The tools, by name and bundle, of which a call failed in the last 24 hours.
+fn failing(crib: &Crib) -> Result<HashSet<(String, String)>, Refusal> {
+    let stats = crib.stats(Some(Timestamp::now() - SignedDuration::from_hours(24)))?;
+    let failing = stats.tools.into_iter();
+    let failing = failing.filter(|tool| tool.calls.failed > tool.calls.refused);
+    Ok(failing
+        .map(|tool| (tool.tool, tool.bundle.to_string()))
+        .collect())
 }
 
 /// Everything that a search finds, page by page.
@@ -160,6 +183,7 @@ fn switch(crib: &Crib, asked: &ApiRequest) -> Answer {
         tools,
         filter,
         is_enabled,
+        dry_run,
     } = asked.json()?;
     let tools = match (tools, filter) {
         (Some(tools), None) => tools,
@@ -176,6 +200,10 @@ fn switch(crib: &Crib, asked: &ApiRequest) -> Answer {
         changed: Vec::new(),
         refused: Vec::new(),
     };
+    if dry_run {
+        switched.changed = tools;
+        return Ok(shown(crib, StatusCode::OK, &switched));
+    }
     let names: Vec<&str> = tools.iter().map(String::as_str).collect();
     let results = crib.switch_each(&names, is_enabled);
     for (tool, result) in tools.into_iter().zip(results) {

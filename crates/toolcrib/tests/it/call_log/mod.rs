@@ -40,6 +40,7 @@ fn record(id: &str) -> CallRecord {
         approval: None,
         truncated: false,
         network: Vec::new(),
+        steps: Vec::new(),
         parameters: json!({"path": "notes.md"}).as_object().unwrap().clone(),
     }
 }
