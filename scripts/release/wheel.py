@@ -16,7 +16,7 @@ def normal(version):
 def name(settings, target):
     glibc = settings.toml["build"]["glibc"].replace(".", "_")
     machine = target.wheel
-    # 2.17 has its own name, which older installers know.
+    # 2.17 also has an older name, which older installers know.
     tags = f"manylinux2014_{machine}.manylinux_{glibc}_{machine}" if glibc == "2_17" else f"manylinux_{glibc}_{machine}"
     return f"{settings.names['pypi']}-{normal(settings.version)}-py3-none-{tags}.whl"
 

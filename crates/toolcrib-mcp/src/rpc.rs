@@ -240,7 +240,7 @@ fn message(envelope: Envelope<'_>, is_too_heavy: bool) -> Result<Message<'_>, Bo
         });
     }
     let result = match (envelope.result, envelope.error) {
-        // Whoever waits for the answer is told so.
+        // The request that waits for this answer fails with the reason.
         (Some(_), None) | (None, Some(_)) if is_too_heavy => {
             Err(RpcError::new(code::INVALID_REQUEST, TOO_HEAVY))
         }

@@ -144,7 +144,7 @@ pub(super) fn editor() -> Option<String> {
         .find(|editor| !editor.trim().is_empty())
 }
 
-/// The copy that is edited, in a directory of its own: editors put files beside it.
+/// The copy that is edited, in its own directory: editors put files beside it.
 pub(super) struct Copy {
     directory: tempfile::TempDir,
     path: PathBuf,

@@ -58,7 +58,7 @@ pub(super) fn trust(args: &TrustArgs, global: &Global, output: &Output) -> Done 
     Ok(ExitCode::SUCCESS)
 }
 
-/// What is to be trusted: the files of the tools that are named, or all of the project that is.
+/// The scope of a `trust`: the files of the tools that are named, or all of the project that is.
 fn meant(
     args: &TrustArgs,
     global: &Global,

@@ -325,7 +325,7 @@ fn an_alias_presets_parameters_and_takes_its_own() {
         .run(&["schema", "clone-my-repo", "--json"])
         .exits(0)
         .json();
-    // What is preset can still be given another value.
+    // A preset value can still be replaced.
     let properties = &shown["properties"];
     assert!(properties["BRANCH"].is_object(), "{shown}");
     assert_eq!(

@@ -168,7 +168,7 @@ fn with_trust_own_edits_are_followed_and_what_git_brings_is_asked_about() {
     commit(&test, &["commit", "-q", "-a", "-m", "other"]);
     test.run(&["watch", "--trust"]).exits(2).says("terminal");
     let mut session = test.on_terminal(&["watch", "--trust"]);
-    // It was changed while nobody watched.
+    // It was changed while no one watched.
     session.sees("trust it? [y/n]");
     session.types("y");
     session.sees("`a` is trusted");

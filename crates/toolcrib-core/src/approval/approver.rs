@@ -30,7 +30,7 @@ pub enum NoAnswer {
         "{pending} calls of this caller wait for an answer already, and no more may; wait until some are answered, then call again"
     )]
     TooManyOfOne {
-        /// How many of its own calls wait.
+        /// How many of this caller's calls wait.
         pending: usize,
     },
     /// So many calls of one caller were denied just now that no one is asked about another for a while.

@@ -208,7 +208,7 @@ fn run(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
                 index,
             });
         let cancel = api.stopping().child_token();
-        // Whoever asked may go: the tests end then.
+        // The caller may disconnect: the tests end then.
         let _ended = EndsWith(cancel.clone());
         let reports: Vec<TestReport> = bench
             .run_all(trials.collect(), JOBS, &cancel)

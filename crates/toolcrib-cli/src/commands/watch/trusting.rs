@@ -32,7 +32,7 @@ pub(super) enum When {
 pub(super) struct Trusting<'a> {
     crib: &'a Crib,
     output: &'a Output,
-    /// Who can be asked, if anyone can.
+    /// The person who can be asked, if there is one.
     terminal: Option<Terminal>,
     /// With `--trust`, where HEAD was when it was looked at last.
     head: Option<RefCell<Head>>,

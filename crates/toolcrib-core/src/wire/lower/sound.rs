@@ -47,7 +47,7 @@ pub(super) fn fault(keyword: &str, value: &Value) -> Option<&'static str> {
         "uniqueItems" | "deprecated" | "readOnly" | "writeOnly" => {
             (value.is_boolean(), "is true or false")
         }
-        // A `dependencies` with schemas in it is no data.
+        // A `dependencies` that holds schemas is not data.
         "dependentRequired" | "dependencies" => (
             value
                 .as_object()
