@@ -3,6 +3,7 @@
 
 import { createContext, useContext, useEffect, useId, useRef, useState } from "react";
 import type { Args, Json } from "../api/client";
+import { Words } from "../components/basics";
 import { m } from "../messages";
 import type { Problems } from "./check";
 import { isRounded, rounded } from "./exact";
@@ -109,7 +110,7 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
           {value !== undefined ? <button type="button" className="link" onClick={() => props.onChange(undefined)} aria-label={`${m.form.clear}: ${props.name}`}>{m.form.clear}</button> : null}
         </span>
       </div>
-      {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? schema["description"] : null}</div> : null}
+      {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? <Words text={schema["description"]} /> : null}</div> : null}
       <Value id={id} schema={props.schema} value={value} pointer={props.pointer} name={props.name} labelledBy={`${id}-name`} describedBy={problem ? `${id}-msg` : undefined} isChanged={isChanged} onChange={props.onChange} />
       {problem && !(problem === m.form.required && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
     </div>
