@@ -7,7 +7,7 @@ import { CASES } from "./schemas.mjs";
 const PARTS = 4;
 const PART = Math.ceil(CASES.length / PARTS);
 /** How many the form alone can fill. The others have a part that is JSON, or kinds to choose from. */
-const BY_FORM = 90;
+const BY_FORM = 55;
 
 let [browser, crib, page] = [];
 let byForm = 0;
