@@ -94,9 +94,9 @@ describe("tools", () => {
       });
       const input = page.getByRole("searchbox", { name: "Filter tools" });
       const words = "river 99";
-      // From the key to the next frame, as a person sees it. Each key has three tries, since the machine does other work too; the slowest counts.
+      // From the key to the next frame, as a person sees it. The slowest key counts, of the best of up to three rounds: the machine does other work too.
       const best = Array(words.length).fill(Infinity);
-      for (let round = 0; round < 3; round += 1) {
+      for (let round = 0; round < 3 && Math.max(...best) > 50; round += 1) {
         await input.fill("");
         await input.focus();
         for (let at = 0; at < words.length; at += 1) {

@@ -81,7 +81,7 @@ describe("weight and time", () => {
     const storageState = await page.context().storageState();
     const times = [];
     // Best of three: the machine does other work too.
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 3 && !(Math.min(...times) <= 1000); round += 1) {
       const context = await browser.newContext({ storageState, viewport: { width: 1440, height: 900 } });
       const fresh = await context.newPage();
       const begun = performance.now();

@@ -50,6 +50,8 @@ export function InlineValue(props: { root: Schema; schema: Schema; name: string;
   );
 }
 
+const brief = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+
 const escape = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
 function without(value: Args, name: string): Args {
@@ -102,7 +104,7 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
         <label id={`${id}-name`} htmlFor={id} className="name">{props.name === "" ? `""` : props.name}</label>
         <span className="t">{typeWord(root, schema)}</span>
         <span className="req">
-          {isChanged ? <span className="st wait">{m.form.changed} · {m.form.was(was === undefined ? m.form.unset : JSON.stringify(was).slice(0, 40))} · <button type="button" className="link" onClick={() => props.onChange(was)}>{m.common.undo}</button></span> : null}
+          {isChanged ? <span className="st wait">{m.form.changed} · {m.form.was(was === undefined ? m.form.unset : brief(JSON.stringify(was)))} · <button type="button" className="link" onClick={() => props.onChange(was)}>{m.common.undo}</button></span> : null}
           {value === undefined ? (props.required ? m.form.required : m.form.unset) : null}
           {value === "" ? m.form.isEmpty : null}
           {value === null ? m.form.isNull : null}
