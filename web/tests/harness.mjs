@@ -12,7 +12,7 @@ import { chromium } from "playwright-core";
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const program = process.env.TOOLCRIB_BIN ?? join(here, "../../target/debug/toolcrib");
-const dist = process.env.TOOLCRIB_WEB_DIST ?? join(here, "../dist");
+export const dist = process.env.TOOLCRIB_WEB_DIST ?? join(here, "../dist");
 export const shots = process.env.TOOLCRIB_WEB_SHOTS ?? join(here, "../../target/web-shots");
 mkdirSync(shots, { recursive: true });
 

@@ -1,9 +1,10 @@
 // The page with the keyboard alone, how soon it answers, and the picture of the README.
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { accessible, launch, sceneOf, shot, shots } from "./harness.mjs";
+import { accessible, dist, launch, sceneOf, shot, shots } from "./harness.mjs";
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -75,25 +76,35 @@ describe("the keyboard alone", () => {
 });
 
 describe("weight and time", () => {
-  test("the first page is there within a second of the page's own time", () => scene(null, async (crib, page) => {
-    const meter = await page.context().newCDPSession(page);
-    // Time of the page's own thread: how busy the machine is does not matter.
-    await meter.send("Performance.enable", { timeDomain: "threadTicks" });
-    const spent = async () => (await meter.send("Performance.getMetrics")).metrics.find((one) => one.name === "TaskDuration").value * 1000;
-    const begun = await spent();
-    await page.reload();
-    await page.locator(".tool-row").first().waitFor();
-    await page.getByRole("searchbox", { name: "Filter tools" }).click();
-    const took = (await spent()) - begun;
-    assert.ok(took <= 1000, `${took.toFixed(0)} ms`);
+  test("the first page can be used within a second in a browser that was never there", () => scene(null, async (crib, page) => {
+    // Signed in, and nothing else: no cache, no connection.
+    const storageState = await page.context().storageState();
+    const times = [];
+    // Best of three: the machine does other work too.
+    for (let round = 0; round < 3 && !(Math.min(...times) <= 1000); round += 1) {
+      const context = await browser.newContext({ storageState, viewport: { width: 1440, height: 900 } });
+      const fresh = await context.newPage();
+      const begun = performance.now();
+      await fresh.goto(`${crib.url}/ui/`, { waitUntil: "commit" });
+      await fresh.locator(".tool-row").first().waitFor();
+      await fresh.getByRole("searchbox", { name: "Filter tools" }).click();
+      times.push(performance.now() - begun);
+      await context.close();
+    }
+    assert.ok(Math.min(...times) <= 1000, `${times.map(Math.round).join(", ")} ms`);
   }));
 
-  test("the editor, the builder and the charts are not part of the first load", () => scene(null, async (crib, page) => {
-    const loaded = [];
-    page.on("request", (request) => loaded.push(request.url()));
+  test("the editor, the builder, the charts and Chinese are not part of the first load", () => scene(null, async (crib, page) => {
+    // By what is in the files: their names are the bundler's.
+    const marks = { editor: "cm-content", builder: "stepcard", charts: "var(--brass-fill)", chinese: "审批" };
+    const holding = (texts) => Object.keys(marks).filter((part) => texts.some((text) => text.includes(marks[part])));
+    const built = readdirSync(join(dist, "assets")).filter((file) => file.endsWith(".js")).map((file) => readFileSync(join(dist, "assets", file), "utf8"));
+    assert.deepEqual(holding(built), Object.keys(marks));
     await page.reload();
     await page.locator(".tool-row").first().waitFor();
-    assert.deepEqual(loaded.filter((url) => /assets\/(Editor|Builder|Charts|Metrics|Author|New|dist)-/.test(url)), []);
+    const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((one) => one.name).filter((url) => url.endsWith(".js")));
+    assert.ok(loaded.length > 0);
+    assert.deepEqual(holding(await Promise.all(loaded.map((url) => fetch(url).then((answer) => answer.text())))), []);
   }));
 });
 

@@ -2,10 +2,11 @@
 
 import { Link } from "wouter";
 import { format, m } from "../messages";
+import { useNarrow } from "./basics";
 
 export interface Hour { at: string; calls: number; failed: number; refused: number; p50: number; p95: number; wait: number | null }
 
-const [WIDTH, HEIGHT, RIGHT, BOTTOM, TOP] = [1000, 170, 64, 24, 8];
+const [HEIGHT, RIGHT, BOTTOM, TOP] = [170, 64, 24, 8];
 
 /** The next round figure that holds a value, and the steps to it. */
 export function scaleOf(most: number): { top: number; ticks: number[] } {
@@ -17,14 +18,17 @@ export function scaleOf(most: number): { top: number; ticks: number[] } {
 
 function Frame({ title, legend, hours, most, shown, children }: { title: string; legend: React.ReactNode; hours: Hour[]; most: number; shown(n: number): string; children(x: (at: number) => number, y: (n: number) => number, width: number): React.ReactNode }) {
   const { top, ticks } = scaleOf(most);
-  const width = (WIDTH - RIGHT) / hours.length;
+  // A drawing that shrinks with the screen would shrink its words.
+  const narrow = useNarrow();
+  const whole = narrow ? 360 : 1000;
+  const width = (whole - RIGHT) / hours.length;
   const y = (n: number) => TOP + (HEIGHT - BOTTOM - TOP) * (1 - n / top);
-  const every = Math.max(1, Math.ceil(hours.length / 8));
+  const every = Math.max(1, Math.ceil(hours.length / (narrow ? 4 : 8)));
   return (
     <section className="panel chart" aria-label={title}>
       <div className="row pad"><h2>{title}</h2><span className="row sub">{legend}</span></div>
-      <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="group" aria-label={title}>
-        {ticks.map((tick) => <g key={tick}><line x1="0" x2={WIDTH - RIGHT} y1={y(tick)} y2={y(tick)} stroke="var(--line)" /><text x={WIDTH - RIGHT + 8} y={y(tick) + 4}>{shown(tick)}</text></g>)}
+      <svg viewBox={`0 0 ${whole} ${HEIGHT}`} role="group" aria-label={title}>
+        {ticks.map((tick) => <g key={tick}><line x1="0" x2={whole - RIGHT} y1={y(tick)} y2={y(tick)} stroke="var(--line)" /><text x={whole - RIGHT + 8} y={y(tick) + 4}>{shown(tick)}</text></g>)}
         {hours.map((hour, at) => (at % every === 0 ? <text key={hour.at} x={at * width + width / 2} y={HEIGHT - 6} textAnchor="middle">{hours.length > 48 ? format.shortDay(hour.at) : format.clock(hour.at)}</text> : null))}
         {children((at) => at * width, y, width)}
       </svg>

@@ -5,7 +5,7 @@ import { useState } from "react";
 import { Link } from "wouter";
 import { api, data, reason } from "../api/client";
 import { m } from "../messages";
-import { Failed, Loading, Pane, say } from "./basics";
+import { Failed, Loading, Pane, say, Words } from "./basics";
 import { Confirm, Dialog } from "./Dialog";
 import { Diff } from "./Diff";
 import { Icon } from "./icons";
@@ -27,7 +27,7 @@ export function Upstreams() {
         <div className="panel">{list.data.map((one) => (
           <div key={one.name} className="group">
             <div className="line top">
-              <div className="grow"><b className="slug">{one.name}</b> <span className="sub">{one.transport} · {one.reachedBy} · {one.state} · {m.bundles.tools(one.tools)}</span>{one.notes.map((note) => <div key={note} className="sub">{note}</div>)}
+              <div className="grow"><b className="slug">{one.name}</b> <span className="sub">{one.transport} · {one.reachedBy} · {one.state} · {m.bundles.tools(one.tools)}</span>{one.notes.map((note) => <div key={note} className="sub"><Words text={note} /></div>)}
                 {one.changes.length > 0 ? <div className="st wait"><Icon name="warn" size={14} />{m.bundles.changed(one.changes.length)}</div> : null}</div>
               <button type="button" className="btn sm" aria-expanded={open === one.name} onClick={() => setOpen(open === one.name ? null : one.name)}>{m.bundles.details}</button>
             </div>

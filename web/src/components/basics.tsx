@@ -122,6 +122,18 @@ export function Ago({ at }: { at: string }) {
   return <time dateTime={at} title={format.time(at)}>{format.ago(at)}</time>;
 }
 
+/** Whether the screen is as narrow as a phone. */
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(() => matchMedia("(max-width: 720px)").matches);
+  useEffect(() => {
+    const query = matchMedia("(max-width: 720px)");
+    const on = () => setNarrow(query.matches);
+    query.addEventListener("change", on);
+    return () => query.removeEventListener("change", on);
+  }, []);
+  return narrow;
+}
+
 let toasts: { id: number; text: string }[] = [];
 let nextToast = 0;
 const toastListeners = new Set<() => void>();

@@ -83,12 +83,12 @@ export default function Calls() {
       <div className={id ? "two callsplit" : undefined}>
         <div>
           {list.isPending ? <Loading /> : calls.length === 0 ? <div className="panel"><div className="empty"><b>{m.calls.none}</b><span>{m.calls.noneHint}</span>{isFiltered ? <button type="button" className="btn" onClick={() => { setWords(""); setParams({}, { replace: true }); }}>{m.tools.clear}</button> : null}</div></div> : (
-            <div className="panel scroll"><table><thead><tr><th>{m.calls.tool}</th>{id ? null : <th>{m.calls.caller}</th>}<th>{m.calls.result}</th><th className="r">{m.calls.took}</th><th>{m.calls.when}</th></tr></thead>
+            <div className="panel scroll"><table><thead><tr><th>{m.calls.tool}</th>{id ? null : <th className="c-caller">{m.calls.caller}</th>}<th>{m.calls.result}</th><th className="r c-took">{m.calls.took}</th><th>{m.calls.when}</th></tr></thead>
               <tbody ref={rows}>{calls.map((call) => (
                 <Pane key={call.callId} name={call.callId} columns={5}><tr aria-current={call.callId === id ? "true" : undefined}>
                   <td><Link className="slug" href={hrefOf(call.callId)}>{call.tool ?? call.callId}</Link></td>
-                  {id ? null : <td className="sub">{call.caller}</td>}
-                  <td><Status status={call.status} ok={call.ok} code={call.code} /></td><td className="r num">{format.took(call.durationMs)}</td><td className="sub">{call.startTime ? <Ago at={call.startTime} /> : null}</td>
+                  {id ? null : <td className="sub c-caller">{call.caller}</td>}
+                  <td><Status status={call.status} ok={call.ok} code={call.code} /></td><td className="r num c-took">{format.took(call.durationMs)}</td><td className="sub">{call.startTime ? <Ago at={call.startTime} /> : null}</td>
                 </tr></Pane>
               ))}</tbody></table></div>
           )}

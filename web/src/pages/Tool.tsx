@@ -1,6 +1,6 @@
 import { Tabs } from "@base-ui/react/tabs";
 import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
-import { lazy, Suspense, useState } from "react";
+import { Fragment, lazy, Suspense, useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { api, data, placeOf, reason, type Tool as ToolDoc } from "../api/client";
 import { useTool, useTools } from "../api/queries";
@@ -137,7 +137,7 @@ function Policy({ tool }: { tool: ToolDoc }) {
       {simulate.data ? (
         <div className={`note ${simulate.data.verdict === "deny" ? "bad" : simulate.data.verdict === "ask" ? "" : "info"}`}>
           <div><b>{m.tool.verdicts[simulate.data.verdict]}</b>{simulate.data.findings.map((finding) => <div key={finding.rule}><code>{finding.rule}</code> {finding.reason}</div>)}
-            {simulate.data.commands.length > 0 ? <div className="sub">{m.tool.commands}: {simulate.data.commands.map((command) => <code key={command.words.join(" ")}>{command.words.join(" ")} </code>)}</div> : null}</div>
+            {simulate.data.commands.length > 0 ? <div className="sub">{m.tool.commands}: {simulate.data.commands.map((command, at) => <Fragment key={at}>{at > 0 ? " · " : ""}<code>{command.words.join(" ")}</code></Fragment>)}</div> : null}</div>
         </div>
       ) : null}
       <h2>{m.tool.grants}</h2>

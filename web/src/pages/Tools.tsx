@@ -6,7 +6,7 @@ import { useDeferredValue, useEffect, useLayoutEffect, useMemo, useRef, useState
 import { Link, useLocation, useSearchParams } from "wouter";
 import { type BundleRow, type ToolRow, api, data, placeOf, reason, toolPath } from "../api/client";
 import { useBundles, useSearch, useStats, useTools } from "../api/queries";
-import { Ago, Command, EffectTag, Failed, Loading, Pane, say, Switch, useKey } from "../components/basics";
+import { Ago, Command, EffectTag, Failed, Loading, Pane, say, Switch, useKey, useNarrow } from "../components/basics";
 import { Confirm } from "../components/Dialog";
 import { Icon } from "../components/icons";
 import { isRefusal } from "../components/refusals";
@@ -79,7 +79,7 @@ export function Tools() {
   const chips: [State, string, number?][] = [["all", m.tools.all, tools?.length], ["off", m.tools.off, (tools?.length ?? 0) - on.length], ["attention", m.tools.attention, attention.length], ["failing", m.tools.failing], ["untagged", m.tools.untagged]];
   return (
     <>
-      <div className="bar">
+      <div className="bar head">
         <h1>{m.tools.title}</h1>
         {tools ? <span className="sub">{m.tools.summary(on.length, tools.length - on.length, tokens)}</span> : null}
         <span className="sp" />
@@ -180,17 +180,6 @@ function List({ rows, counts, bundles }: { rows: Row[]; counts: Map<string, Coun
       </div>
     </div>
   );
-}
-
-function useNarrow(): boolean {
-  const [narrow, setNarrow] = useState(() => matchMedia("(max-width: 720px)").matches);
-  useEffect(() => {
-    const query = matchMedia("(max-width: 720px)");
-    const on = () => setNarrow(query.matches);
-    query.addEventListener("change", on);
-    return () => query.removeEventListener("change", on);
-  }, []);
-  return narrow;
 }
 
 type Place = { top: number; height: number };

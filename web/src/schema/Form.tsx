@@ -3,6 +3,7 @@
 
 import { createContext, useContext, useEffect, useId, useRef, useState } from "react";
 import type { Args, Json } from "../api/client";
+import { Words } from "../components/basics";
 import { m } from "../messages";
 import type { Problems } from "./check";
 import { isRounded, rounded } from "./exact";
@@ -48,6 +49,8 @@ export function InlineValue(props: { root: Schema; schema: Schema; name: string;
     </Context>
   );
 }
+
+const brief = (text: string) => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
 
 const escape = (name: string) => name.replaceAll("~", "~0").replaceAll("/", "~1");
 
@@ -101,7 +104,7 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
         <label id={`${id}-name`} htmlFor={id} className="name">{props.name === "" ? `""` : props.name}</label>
         <span className="t">{typeWord(root, schema)}</span>
         <span className="req">
-          {isChanged ? <span className="st wait">{m.form.changed} · {m.form.was(was === undefined ? m.form.unset : JSON.stringify(was).slice(0, 40))} · <button type="button" className="link" onClick={() => props.onChange(was)}>{m.common.undo}</button></span> : null}
+          {isChanged ? <span className="st wait">{m.form.changed} · {m.form.was(was === undefined ? m.form.unset : brief(JSON.stringify(was)))} · <button type="button" className="link" onClick={() => props.onChange(was)}>{m.common.undo}</button></span> : null}
           {value === undefined ? (props.required ? m.form.required : m.form.unset) : null}
           {value === "" ? m.form.isEmpty : null}
           {value === null ? m.form.isNull : null}
@@ -109,7 +112,7 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
           {value !== undefined ? <button type="button" className="link" onClick={() => props.onChange(undefined)} aria-label={`${m.form.clear}: ${props.name}`}>{m.form.clear}</button> : null}
         </span>
       </div>
-      {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? schema["description"] : null}</div> : null}
+      {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? <Words text={schema["description"]} /> : null}</div> : null}
       <Value id={id} schema={props.schema} value={value} pointer={props.pointer} name={props.name} labelledBy={`${id}-name`} describedBy={problem ? `${id}-msg` : undefined} isChanged={isChanged} onChange={props.onChange} />
       {problem && !(problem === m.form.required && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
     </div>

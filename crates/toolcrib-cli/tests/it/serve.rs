@@ -69,15 +69,78 @@ fn ui_prints_a_link_that_the_running_server_takes() {
     let again = test.run(&["ui", "--print", "--json"]).exits(0).stdout;
     assert!(again.contains("\"ui\":\"http://"), "{again}");
     assert!(!again.contains(code), "each link has another code");
-    let mut stream = std::net::TcpStream::connect(server.address).unwrap();
+    assert_eq!(sign_in(&link), "HTTP/1.1 201 Created");
+}
+
+/// An `xdg-open` that writes what it is given to a file; first on the path.
+fn with_an_opener(test: Test) -> (Test, std::path::PathBuf) {
+    let directory = test.home().with_file_name("openers");
+    std::fs::create_dir(&directory).unwrap();
+    let (opener, opened) = (directory.join("xdg-open"), directory.join("opened"));
+    // Whole at once, so that no one reads half a line.
+    let script = format!(
+        "#!/bin/sh\nprintf '%s\\n' \"$@\" > '{0}.new' && mv '{0}.new' '{0}'\n",
+        opened.display()
+    );
+    std::fs::write(&opener, script).unwrap();
+    std::fs::set_permissions(&opener, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", directory.display());
+    (test.variable("PATH", &path), opened)
+}
+
+/// Signs in with a link; the status line that answers.
+fn sign_in(link: &str) -> String {
+    let (address, code) = link
+        .trim()
+        .strip_prefix("http://")
+        .and_then(|link| link.split_once("/ui/#code="))
+        .expect("a link that signs in");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
     let request = format!(
-        "POST /api/browsers HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\nToolcrib-Code: {code}\r\nConnection: close\r\n\r\n",
-        server.address
+        "POST /api/browsers HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nToolcrib-Code: {code}\r\nConnection: close\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[test]
+#[cfg(not(target_os = "macos"))]
+fn ui_opens_the_browser_on_the_server_that_runs() {
+    let (test, opened) = with_an_opener(Test::new());
+    let server = Serving::start(&test);
+    test.run(&["ui"]).exits(0);
+    let link = std::fs::read_to_string(&opened).unwrap();
+    let before = format!("http://{}/ui/#code=", server.address);
+    assert!(link.starts_with(&before), "{link}");
+    assert_eq!(link.lines().count(), 1);
+    assert_eq!(sign_in(&link), "HTTP/1.1 201 Created");
+}
+
+#[test]
+#[cfg(not(target_os = "macos"))]
+fn ui_starts_a_server_of_this_home_where_none_runs_and_opens_the_browser() {
+    let (test, opened) = with_an_opener(Test::new().config("[server]\naddr = \"127.0.0.1:0\"\n"));
+    let mut child = test
+        .command()
+        .arg("ui")
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the browser is opened", || opened.exists());
+    let link = std::fs::read_to_string(&opened).unwrap();
+    assert_eq!(sign_in(&link), "HTTP/1.1 201 Created");
+    // It is the server of this home: another `ui` finds it.
+    let again = test.run(&["ui", "--print"]).exits(0).stdout;
+    let server = |link: &str| link.split("#").next().unwrap_or_default().to_owned();
+    assert_eq!(server(&again), server(&link));
+    assert!(child.try_wait().unwrap().is_none(), "it goes on serving");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]

@@ -36,6 +36,6 @@ mod verdict_tests;
 
 pub use file::{RuleProblem, RulesError, Whose};
 pub use rule::{Rule, RuleOrigin};
-pub use set::RuleSet;
+pub use set::{RuleSet, Runs};
 
 pub use toolcrib_model::judgement::{Finding, Judgement, RuleContext, Rules};

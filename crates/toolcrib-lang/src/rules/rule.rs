@@ -11,6 +11,7 @@ use super::invocation::Invocation;
 use super::knowledge::Knowledge;
 use super::paths::{Access, PathWord};
 use super::patterns::Pattern;
+use super::set::Parts;
 use crate::expr::{ExprError, Expression};
 use crate::model::effects::Verdict;
 use crate::model::text;
@@ -168,6 +169,18 @@ impl Rule {
         match &self.condition {
             Condition::Known(_) => false,
             Condition::Stated(stated) => stated.commands.is_empty() && stated.paths.is_none(),
+        }
+    }
+
+    /// Whether a call with these parts can match: all kinds of conditions that are given must hold, and what is code reads commands.
+    pub(super) fn can_match(&self, parts: Parts) -> bool {
+        match &self.condition {
+            Condition::Known(_) => parts.commands,
+            Condition::Stated(stated) => {
+                (stated.commands.is_empty() || parts.commands)
+                    && (stated.paths.is_none() || parts.paths)
+                    && (stated.hosts.is_empty() || parts.hosts)
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use super::knowledge::Knowledge;
 use super::rule::{Rule, RuleOrigin};
 use super::{Judgement, RuleContext, Rules};
 use crate::model::JsonObject;
-use crate::spec::ToolSpec;
+use crate::spec::{Role, ToolSpec};
 
 /// A list of rules; the severest that matches wins.
 ///
@@ -117,6 +117,13 @@ impl RuleSet {
         self.all().rules.iter().map(AsRef::as_ref)
     }
 
+    /// The rules in force that can match a call of this tool, whatever its arguments are. `runs` says what it runs besides its arguments.
+    pub fn about<'a>(&'a self, tool: &'a ToolSpec, runs: Runs) -> impl Iterator<Item = &'a Rule> {
+        let parts = Parts::of(tool, runs);
+        self.rules()
+            .filter(move |rule| rule.concerns(tool) && rule.can_match(parts))
+    }
+
     /// Those that were added to the standard set.
     #[doc(hidden)]
     pub fn added(&self) -> impl Iterator<Item = &Rule> {
@@ -145,6 +152,37 @@ impl RuleSet {
             self.all = OnceLock::new();
         }
         found
+    }
+}
+
+/// What a tool runs besides what its arguments say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// Commands that its author wrote.
+    Commands,
+    /// Nothing.
+    Nothing,
+}
+
+/// What calls of a tool have that rules read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    pub(super) commands: bool,
+    pub(super) paths: bool,
+    pub(super) hosts: bool,
+}
+
+impl Parts {
+    fn of(tool: &ToolSpec, runs: Runs) -> Parts {
+        let roles = || tool.roles.iter().map(|(_, role)| role);
+        let commands = runs == Runs::Commands
+            || roles().any(|role| matches!(role, Role::Shell | Role::Code { .. }));
+        let is_path = |role: &Role| matches!(role, Role::ReadPath | Role::WritePath);
+        Parts {
+            commands,
+            paths: commands || roles().any(is_path),
+            hosts: commands || !tool.urls.is_empty() || roles().any(|role| *role == Role::Url),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use toolcrib::Crib;
 use toolcrib::crib::{RuleRow, RulesTest};
 
 use super::work::{blocking, refused, shown};
-use crate::api::{Answer, ApiRequest, Refusal, Route, Who};
+use crate::api::{Answer, ApiRequest, Refusal, Route, Who, param};
 
 /// Every rule.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -36,8 +36,10 @@ pub(crate) fn routes() -> Vec<Route> {
             blocking(api, asked, list)
         })
         .named("listRules", "rules", "Lists every rule with where it comes from.")
+        .param(param::query_text("tool", "Only the rules in force that can match a call of this tool."))
         .about("Rules are files: `config.toml` and `rules/*.toml` of the home and of the workspace. They are read when the server starts.")
-        .answers::<Rules>(200, "The rules."),
+        .answers::<Rules>(200, "The rules.")
+        .refuses(404, "There is no such tool."),
         Route::new(Method::POST, "/api/rules/test", Who::Operator, |api, asked| {
             blocking(api, asked, test)
         })
@@ -51,10 +53,14 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-fn list(crib: &Crib, _: &ApiRequest) -> Answer {
-    let rules = Rules {
-        rules: crib.rule_rows(),
+fn list(crib: &Crib, asked: &ApiRequest) -> Answer {
+    let rules = match asked.query.text("tool") {
+        Some(tool) => crib
+            .rules_about(tool)
+            .map_err(|error| refused(crib, error))?,
+        None => crib.rule_rows(),
     };
+    let rules = Rules { rules };
     Ok(shown(crib, StatusCode::OK, &rules))
 }
 

@@ -6,13 +6,14 @@ use serde_json::{Value, json};
 
 use crate::crib::Crib;
 use crate::model::JsonObject;
-use crate::model::effects::Verdict;
+use crate::model::effects::{Effects, Verdict};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::WireName;
 use crate::pipeline::touched;
-use crate::rules::{Finding, Rule, RuleContext, Rules as _};
+use crate::rules::{Finding, Rule, RuleContext, Rules as _, Runs};
 use crate::schema::{Property, Rejected, Schema};
 use crate::shell::{Directory, Part, SimpleCommand, Word};
+use crate::spec::manifest::ToolKind;
 use crate::spec::{Role, ToolSpec};
 use crate::tool::{ShellText, Touched};
 
@@ -57,17 +58,33 @@ pub struct RanCommand {
     pub directory: Option<String>,
 }
 
+fn row(rule: &Rule, enabled: bool) -> RuleRow {
+    RuleRow {
+        name: rule.name().to_owned(),
+        verdict: rule.verdict(),
+        tools: rule.tools().to_vec(),
+        origin: rule.origin().to_string(),
+        reason: rule.reason().to_owned(),
+        enabled,
+    }
+}
+
 impl Crib {
+    /// The rules in force that can match a call of this tool.
+    pub fn rules_about(&self, tool: &str) -> Result<Vec<RuleRow>, ToolError> {
+        let entry = self.registry().find(tool)?;
+        let spec = entry.spec();
+        let runs = match self.tool_row(&entry).kind {
+            ToolKind::Command | ToolKind::Alias => Runs::Commands,
+            ToolKind::Go | ToolKind::Rust if spec.effects.contains(Effects::RUN) => Runs::Commands,
+            ToolKind::Go | ToolKind::Rust | ToolKind::Http | ToolKind::Mcp => Runs::Nothing,
+        };
+        let rules = self.rules().about(spec, runs);
+        Ok(rules.map(|rule| row(rule, true)).collect())
+    }
+
     /// Every rule, those that are switched off too.
     pub fn rule_rows(&self) -> Vec<RuleRow> {
-        let row = |rule: &Rule, enabled: bool| RuleRow {
-            name: rule.name().to_owned(),
-            verdict: rule.verdict(),
-            tools: rule.tools().to_vec(),
-            origin: rule.origin().to_string(),
-            reason: rule.reason().to_owned(),
-            enabled,
-        };
         let on = self.rules().rules().map(|rule| row(rule, true));
         let off = self.rules().disabled().map(|rule| row(rule, false));
         on.chain(off).collect()
