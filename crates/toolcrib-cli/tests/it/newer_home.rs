@@ -230,7 +230,7 @@ fn the_first_write_notes_the_format_and_reading_does_not() {
     assert!(!test.home().exists());
     test.run(&["bundle", "new", "acme"]).exits(0);
     let text = std::fs::read_to_string(test.home().join("format.json")).unwrap();
-    let format: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let format: Value = serde_json::from_str(&text).unwrap();
     let written_by = concat!("toolcrib ", env!("CARGO_PKG_VERSION"));
     assert_eq!(format, json!({"format": 1, "writtenBy": written_by}));
 }
