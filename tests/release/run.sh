@@ -9,7 +9,7 @@ if [ -z "${RELEASE_PREBUILT:-}" ]; then
 fi
 if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     missing=()
-    for program in umoci:umoci skopeo:skopeo systemd-analyze:systemd qemu-aarch64:qemu-user; do
+    for program in umoci:umoci skopeo:skopeo bwrap:bubblewrap systemd-analyze:systemd qemu-aarch64:qemu-user; do
         command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
     done
     [ ${#missing[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || true

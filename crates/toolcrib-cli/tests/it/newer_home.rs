@@ -230,7 +230,7 @@ fn the_first_write_notes_the_format_and_reading_does_not() {
     assert!(!test.home().exists());
     test.run(&["bundle", "new", "acme"]).exits(0);
     let text = std::fs::read_to_string(test.home().join("format.json")).unwrap();
-    let format: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let format: Value = serde_json::from_str(&text).unwrap();
     let written_by = concat!("toolcrib ", env!("CARGO_PKG_VERSION"));
     assert_eq!(format, json!({"format": 1, "writtenBy": written_by}));
 }
@@ -255,13 +255,14 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn the_home_of_every_release_opens_with_everything_in_it() {
     let homes = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/homes");
-    let mut releases = 0;
+    let mut releases = BTreeSet::new();
     for entry in std::fs::read_dir(homes).unwrap() {
         let made = entry.unwrap().path();
         if !made.is_dir() {
             continue;
         }
-        releases += 1;
+        let release = made.file_name().unwrap().to_string_lossy().into_owned();
+        releases.insert(release);
         let test = Test::new().file("README.md", "# Read\n");
         copy(&made, &test.home());
         let list = test.run(&["list", "--all"]).exits(0);
@@ -273,8 +274,8 @@ fn the_home_of_every_release_opens_with_everything_in_it() {
         test.run(&["run", "read_file", "path=README.md"]).exits(0);
         test.run(&["run", "stamp"]).exits(3);
         let calls = test.run(&["calls", "list", "--json"]).exits(0).json();
-        // Five of the release and three of this test.
-        assert_eq!(calls.as_array().unwrap().len(), 8, "{calls}");
+        // Eight of the release and three of this test.
+        assert_eq!(calls.as_array().unwrap().len(), 11, "{calls}");
         test.run(&["stats"]).exits(0).shows("greet");
         let grants = test.run(&["grants", "list", "--all", "--json"]).exits(0);
         grants.shows("kept with the release");
@@ -286,6 +287,34 @@ fn the_home_of_every_release_opens_with_everything_in_it() {
         test.run(&["rules", "list"])
             .exits(0)
             .shows("no-forced-push");
+        let approvals = test.run(&["approvals", "list", "--all", "--json"]).exits(0);
+        let approved = &approvals.json()[1];
+        assert_eq!(
+            (&approved["tool"], &approved["status"]),
+            (&json!("write_file"), &json!("used"))
+        );
+        let held = test.run(&["held", "list", "--json"]).exits(0).json();
+        let held_id = held[0]["id"].as_str().unwrap();
+        test.run(&["held", "show", held_id]).exits(0).shows("evil");
+        test.run(&["upstream", "list"]).exits(0).shows("fake");
+        let known = ["run", "read_file", "path=notes.md", "--call-id", "known"];
+        // Answered from what is kept: there is no such file here.
+        test.run(&known).exits(0).shows("hello");
+        let trusted = contents(&test.home().join("trust"));
+        assert!(
+            trusted.iter().any(|(_, text)| text.ends_with(b"}")),
+            "{trusted:?}"
+        );
+        let token = std::fs::read_to_string(test.home().join("token")).unwrap();
+        let server = Serving::on_loopback(&test);
+        test.run(&["--server", &server.at, "bundle", "list"])
+            .exits(0)
+            .shows("acme");
+        drop(server);
+        assert_eq!(
+            std::fs::read_to_string(test.home().join("token")).unwrap(),
+            token
+        );
         let health = test.run(&["doctor", "--json"]).json();
         for finding in health.as_array().or(health["checks"].as_array()).unwrap() {
             assert!(
@@ -296,5 +325,6 @@ fn the_home_of_every_release_opens_with_everything_in_it() {
             );
         }
     }
-    assert!(releases > 0);
+    // `make` makes the one of this version, before it is released.
+    assert!(releases.contains(env!("CARGO_PKG_VERSION")), "{releases:?}");
 }
