@@ -2,22 +2,26 @@
 //!
 //! Waiting is bounded twice: by how many of a caller may wait, and by the call's own time. A call that cannot be admitted learns when to
 //! come back, so that a flood costs memory for no one. Callers take turns: a late caller waits for one place to become free,
-//! not for the flood of someone else.
+//! not for the flood of someone else. Calls per minute are counted by a [`RateStore`] for all processes that share one.
 
 mod aside;
 mod fair;
+mod rate;
 
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::Limits;
+use crate::spec::ToolSpec;
 use fair::Fair;
+use rate::Own;
 
 pub use aside::{SMALL, aside};
+pub use rate::{Bucket, RateStore};
 
 /// How many calls run at once over all tools, unless configured.
 pub const DEFAULT_MAX_CONCURRENT: usize = 256;
@@ -34,7 +38,14 @@ pub(crate) struct Gate {
 #[derive(Debug)]
 pub(crate) struct Meter {
     places: Fair,
-    rate: Option<Mutex<Bucket>>,
+    rate: Option<Rate>,
+}
+
+#[derive(Debug)]
+struct Rate {
+    per_minute: u32,
+    /// What this process counts, where it shares with none.
+    own: Mutex<Own>,
 }
 
 /// The right to run; given back when dropped.
@@ -57,35 +68,56 @@ impl Meter {
         let places = usize::try_from(limits.max_concurrent).unwrap_or(usize::MAX);
         Meter {
             places: Fair::new(places),
-            rate: limits
-                .max_calls_per_minute
-                .map(|per_minute| Mutex::new(Bucket::new(per_minute))),
+            rate: limits.max_calls_per_minute.map(|per_minute| Rate {
+                per_minute,
+                own: Mutex::new(Own::new(per_minute)),
+            }),
         }
     }
 
-    /// Counts the call, and takes a place for it if there is one. A nested call (without gate) takes one of the tool's if there is one, and
+    /// Counts a call of a tool that may be called so often per minute.
+    pub(crate) async fn count(
+        &self,
+        tool: &Arc<ToolSpec>,
+        shared: Option<&Arc<dyn RateStore>>,
+    ) -> Result<(), ToolError> {
+        let Some(rate) = &self.rate else {
+            return Ok(());
+        };
+        let per_minute = rate.per_minute;
+        let shared = match shared.map(Arc::clone) {
+            Some(shared) => {
+                let tool = Arc::clone(tool);
+                // It waits for other processes.
+                let counting = tokio::task::spawn_blocking(move || shared.count(&tool, per_minute));
+                counting.await.ok().and_then(Result::ok)
+            }
+            None => None,
+        };
+        let counted = shared.unwrap_or_else(|| {
+            let mut own = rate.own.lock().unwrap_or_else(PoisonError::into_inner);
+            own.take(per_minute)
+        });
+        counted.map_err(|wait| rate_limited("this tool may not be called so often", wait))
+    }
+
+    /// Takes a place for a call if there is one. A nested call (without gate) takes one of the tool's if there is one, and
     /// never waits: its parent holds places, and parents that wait for children that wait for parents
     /// would wait for ever. How many there can be is bounded by their parents and by their depth.
-    pub(crate) fn admit_now(&self, gate: Option<&Gate>) -> Result<Option<Permit>, ToolError> {
-        if let Some(rate) = &self.rate {
-            rate.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take(Instant::now())
-                .map_err(|wait| rate_limited("this tool may not be called so often", wait))?;
-        }
+    pub(crate) fn admit_now(&self, gate: Option<&Gate>) -> Option<Permit> {
         let tool = self.places.take();
         let Some(gate) = gate else {
-            return Ok(Some(Permit {
+            return Some(Permit {
                 _tool: tool,
                 _all: None,
-            }));
+            });
         };
-        let Some(tool) = tool else { return Ok(None) };
-        let all = gate.places.take();
-        Ok(all.map(|all| Permit {
+        let tool = tool?;
+        let all = gate.places.take()?;
+        Some(Permit {
             _tool: Some(tool),
             _all: Some(all),
-        }))
+        })
     }
 
     /// Waits for a place, for a call that has been counted.
@@ -126,58 +158,9 @@ fn rate_limited(why: &str, wait: Duration) -> ToolError {
     .with_detail("retryAfterMs", millis)
 }
 
-/// A token bucket: `per_minute` calls may come at once, then one every 60/`per_minute` seconds.
-#[derive(Debug)]
-struct Bucket {
-    per_minute: f64,
-    tokens: f64,
-    filled: Instant,
-}
-
-impl Bucket {
-    fn new(per_minute: u32) -> Self {
-        Bucket {
-            per_minute: f64::from(per_minute),
-            tokens: f64::from(per_minute),
-            filled: Instant::now(),
-        }
-    }
-
-    /// Takes a token, or says how long until there is one.
-    fn take(&mut self, now: Instant) -> Result<(), Duration> {
-        let minutes = now.saturating_duration_since(self.filled).as_secs_f64() / 60.0;
-        self.tokens = (self.tokens + minutes * self.per_minute).min(self.per_minute);
-        self.filled = now;
-        if self.tokens >= 1.0 {
-            self.tokens -= 1.0;
-            return Ok(());
-        }
-        if self.per_minute == 0.0 {
-            return Err(Duration::from_secs(60));
-        }
-        Err(Duration::from_secs_f64(
-            (1.0 - self.tokens) * 60.0 / self.per_minute,
-        ))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_bucket_lets_a_burst_through_and_then_one_at_a_time() {
-        let mut bucket = Bucket::new(3);
-        let start = bucket.filled;
-        for _ in 0..3 {
-            assert_eq!(bucket.take(start), Ok(()));
-        }
-        let wait = bucket.take(start).unwrap_err();
-        assert_eq!(wait, Duration::from_secs(20));
-        assert!(bucket.take(start + Duration::from_secs(19)).is_err());
-        assert_eq!(bucket.take(start + Duration::from_secs(21)), Ok(()));
-        assert!(Bucket::new(0).take(start).is_err());
-    }
 
     impl Meter {
         async fn admit(
@@ -186,7 +169,7 @@ mod tests {
             caller: &Caller,
             patience: Duration,
         ) -> Result<Permit, ToolError> {
-            match self.admit_now(gate)? {
+            match self.admit_now(gate) {
                 Some(permit) => Ok(permit),
                 None => self.wait(gate.unwrap(), caller, patience).await,
             }

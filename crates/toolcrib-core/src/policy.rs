@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::approval::grants::GrantStore;
 use crate::approval::{ApprovalMemory, Approver};
-use crate::limits::Gate;
+use crate::limits::{Gate, RateStore};
 use crate::model::limits::LimitsPatch;
 use crate::model::mask::{Masker, Secrets};
 use crate::record::replay::Replay;
@@ -29,6 +29,8 @@ pub(crate) struct Policy {
     pub(crate) secrets: Option<Arc<dyn Secrets>>,
     pub(crate) limits: LimitsPatch,
     pub(crate) gate: Gate,
+    /// Counts calls per minute, where processes share that.
+    pub(crate) rates: Option<Arc<dyn RateStore>>,
     pub(crate) max_depth: u8,
     /// How old what a call knows of tools' files may be.
     pub(crate) look_every: Duration,

@@ -20,6 +20,7 @@
 //!   state/flags.json          tools and bundles of Toolcrib's own that are switched off
 //!   state/approved.json       with which content files of workspaces were last approved to run
 //!   state/usage.jsonl         calls that reached their tool; folded into state/usage.json
+//!   state/rates.json          how often tools with a limit of calls per minute were called in the last one
 //!   state/reaped.json         when the bin was last emptied
 //!   state/servers/<id>.json   a server of this home, locked while it lives: where it listens and what it serves
 //!   upstreams/<name>.json     the tools that were accepted of another MCP server, as they were then; logins/<name>/: its login

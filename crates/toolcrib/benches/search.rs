@@ -156,7 +156,7 @@ fn measure(index: &Index, maker: &mut Maker, documents: &[Document], rounds: usi
         let start = thread_time();
         let page = index.search("s", after.as_ref(), 500, |_| true);
         times.push(thread_time() - start);
-        assert!(page.hits.iter().all(|hit| hit.class <= Class::WordStart));
+        assert!(page.hits.iter().all(|hit| hit.class <= Class::Fuzzy));
         after = page.next;
         if after.is_none() {
             break;

@@ -1303,7 +1303,9 @@ export interface components {
         Approval: {
             id: string;
             stepId: string;
+            callId: string;
             tool: string;
+            calledBy?: string | null;
             args: {
                 [key: string]: unknown;
             };

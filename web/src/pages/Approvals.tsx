@@ -198,7 +198,7 @@ function Answered({ one }: { one: Approval }) {
         <p className="effect"><Words text={one.effect} capital /></p>
         {one.answer ? <p className="sub">{one.answer.by} · <Ago at={one.answer.at} />{one.answer.reason ? ` · ${one.answer.reason}` : ""}</p> : null}
       </header>
-      {one.answer?.approved ? <div className="sec"><LiveCall callId={one.stepId} /></div> : null}
+      {one.answer?.approved ? <div className="sec"><LiveCall callId={one.callId} /></div> : null}
       <div className="sec"><h2>{m.approvals.args}</h2><Pretty value={one.answer?.modifiedArgs ?? one.args} /></div>
     </article>
   );

@@ -286,8 +286,9 @@ fn show(queued: &Queued, output: &Output) {
     let caller = caller_word(&request.caller);
     let mut facts = vec![
         ("id", request.id.clone()),
-        ("call", format!("{} by {caller}", request.step_id)),
+        ("call", format!("{} by {caller}", request.call_id)),
     ];
+
     facts.extend(request.workspace.clone().map(|workspace| ("in", workspace)));
     facts.push(("since", ago(request.created_at)));
     if queued.remaining_ms.is_some() {

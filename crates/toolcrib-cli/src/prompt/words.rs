@@ -112,6 +112,9 @@ pub(crate) fn describe_under(
         Some(_) => VALUE_ROWS_BESIDE_DIFF,
         None => VALUE_ROWS,
     };
+    if let Some(origin) = request.origin() {
+        shown.field("by", &origin, Whose::Ours, VALUE_ROWS);
+    }
     shown.field("effect", &request.effect, Whose::Ours, VALUE_ROWS);
     shown.field("why", &request.reason, Whose::Ours, VALUE_ROWS);
     for file in &request.bound {

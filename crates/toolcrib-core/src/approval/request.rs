@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 
 use super::bound::BoundFile;
 use super::grants::{GrantRequest, Offer};
@@ -16,16 +18,24 @@ use crate::model::caller::Caller;
 use crate::model::ids::CallId;
 
 /// A question to a person (S2's `ApprovalRequest`, with what is needed to decide well).
+///
+/// Read by hand, because of questions of earlier versions: their `stepId` is the id of the call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", remote = "Self")]
 pub struct ApprovalRequest {
     /// The id of the question.
     pub id: String,
+    /// Where the call is: the names of the steps that lead to it, joined by `/`; the tool's wire name for a call that no other
+    /// call made. A call that a tool makes outside a step has the wire name of the called tool in the place of the step's name.
+    pub step_id: String,
     /// The call it is about.
     #[schemars(with = "String")]
-    pub step_id: CallId,
+    pub call_id: CallId,
     /// The tool's wire name.
     pub tool: String,
+    /// The wire name of the tool that makes the call, if a tool does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called_by: Option<String>,
     /// The arguments as they would run, secrets masked; the digest is of the real ones.
     pub args: JsonObject,
     /// Why a person is asked.
@@ -82,7 +92,31 @@ pub struct ApprovalRequest {
     pub announce: Announce,
 }
 
+impl Serialize for ApprovalRequest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        ApprovalRequest::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ApprovalRequest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = JsonObject::deserialize(deserializer)?;
+        if !fields.contains_key("callId") {
+            let tool = fields.get("tool").cloned().unwrap_or_default();
+            let call = fields.insert("stepId".to_owned(), tool);
+            fields.extend(call.map(|call| ("callId".to_owned(), call)));
+        }
+        ApprovalRequest::deserialize(Value::Object(fields)).map_err(D::Error::custom)
+    }
+}
+
 impl ApprovalRequest {
+    /// The steps that lead to the call, and the tool that makes it, for people; nothing for a call that no tool makes.
+    pub fn origin(&self) -> Option<String> {
+        let by = self.called_by.as_ref()?;
+        Some(format!("`{by}`, at `{}`", self.step_id))
+    }
+
     /// Informs the call under which id its question is pending: its own, or that of an identical question.
     pub fn announce(&self, id: &str) {
         if let Some(tell) = &self.announce.0 {

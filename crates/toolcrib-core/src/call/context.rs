@@ -64,6 +64,9 @@ pub struct Inner {
     pub around: Arc<dyn Around>,
     #[doc(hidden)]
     pub depth: u8,
+    /// The steps that lead to it, joined by `/`, if a tool makes it.
+    #[doc(hidden)]
+    pub path: Option<String>,
     #[doc(hidden)]
     pub basis: Option<Value>,
     /// The files that its approval counts for, as they are to run.
@@ -106,6 +109,8 @@ pub struct Notes {
     pub(crate) held: Vec<HeldNote>,
     /// What went wrong while cleaning up.
     pub(crate) cleanup: Vec<String>,
+    /// What the caller should know.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// How much of what a call started has yet to end.
@@ -300,6 +305,15 @@ impl CallContext {
         self.notes().truncated = true;
     }
 
+    /// Says what the caller should know about a call that goes well; each text once.
+    #[doc(hidden)]
+    pub fn note_warning(&self, warning: String) {
+        let warnings = &mut self.notes().warnings;
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
     /// Says that something was left behind, or may have been.
     #[doc(hidden)]
     pub fn note_cleanup(&self, problem: impl Into<String>) {
@@ -405,6 +419,8 @@ impl CallContext {
         request.nested_in = Some(NestedIn {
             parent: self.0.call_id.clone(),
             root: self.0.root.clone(),
+            tool: self.0.spec.name.to_string(),
+            path: self.0.path.clone(),
             depth: self.0.depth + 1,
             cleanups: Arc::clone(self.cleanups()),
             waits: Arc::clone(self.waits()),

@@ -75,6 +75,9 @@ pub struct CallRequest {
     /// Sees its output as it comes, for the call around it.
     #[doc(hidden)]
     pub watch: Option<OutputWatch>,
+    /// The step that makes a nested call.
+    #[doc(hidden)]
+    pub step: Option<String>,
     /// Set by the pipeline for nested calls.
     pub(crate) nested_in: Option<NestedIn>,
 }
@@ -101,6 +104,10 @@ pub(crate) struct NestedIn {
     pub(crate) parent: CallId,
     /// The outermost call.
     pub(crate) root: CallId,
+    /// The wire name of the tool that makes it.
+    pub(crate) tool: String,
+    /// The steps that lead to that tool's call, joined by `/`, if a tool makes that one.
+    pub(crate) path: Option<String>,
     pub(crate) depth: u8,
     /// What the whole tree of calls has yet to clean up.
     pub(crate) cleanups: Arc<Endings>,

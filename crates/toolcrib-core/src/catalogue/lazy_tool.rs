@@ -83,9 +83,12 @@ struct Making {
 struct Step {
     /// The address of the body.
     body: *const Body,
+    /// How it is called.
+    name: String,
     /// The height of what it is built on.
     below: usize,
-    is_in_circle: bool,
+    /// How it comes back to itself, if it does.
+    circle: Option<String>,
 }
 
 thread_local! {
@@ -157,7 +160,7 @@ impl Body {
                 }
                 // It leads to one that leads to it, in a circle that is longer than a row may be.
                 Some(first) if todo.iter().any(|one| Arc::ptr_eq(one, &first)) => {
-                    first.keep(first.in_circle(MAX_HEIGHT + 1));
+                    first.keep(first.in_long_circle());
                 }
                 Some(first) => todo.push(first),
             }
@@ -172,8 +175,13 @@ impl Body {
                 return false;
             }
             if let Some(at) = making.row.iter().position(|step| step.body == own) {
-                let circle = making.row[at..].iter_mut();
-                circle.for_each(|step| step.is_in_circle = true);
+                let names: Vec<String> = making.row[at..]
+                    .iter()
+                    .map(|step| step.name.clone())
+                    .collect();
+                for (start, step) in making.row[at..].iter_mut().enumerate() {
+                    step.circle.get_or_insert_with(|| round(&names, start));
+                }
                 return false;
             }
             if making.row.len() >= MAX_HEIGHT {
@@ -198,8 +206,9 @@ impl Body {
         MAKING.with_borrow_mut(|making| {
             making.row.push(Step {
                 body: Arc::as_ptr(self),
+                name: self.head.reference(),
                 below: 0,
-                is_in_circle: false,
+                circle: None,
             });
         });
         let made = std::panic::catch_unwind(AssertUnwindSafe(make));
@@ -208,10 +217,12 @@ impl Body {
         if is_given_up {
             return;
         }
-        let (below, is_in_circle) = step.map_or((0, false), |step| (step.below, step.is_in_circle));
+        let (below, circle) = step.map_or((0, None), |step| (step.below, step.circle));
         let height = below.saturating_add(1).min(MAX_HEIGHT + 1);
+        if let Some(circle) = circle {
+            return self.keep(self.faulty(circle, 1));
+        }
         self.keep(match made {
-            _ if is_in_circle => self.in_circle(1),
             _ if height > MAX_HEIGHT => {
                 let reason =
                     format!("the tools it is built on are more than {MAX_HEIGHT} in a row");
@@ -242,9 +253,10 @@ impl Body {
         let _ = self.whole.set(whole);
     }
 
-    fn in_circle(&self, height: usize) -> Whole {
-        let reason = "it is built on itself, by way of the tools it uses".to_owned();
-        self.faulty(reason, height)
+    fn in_long_circle(&self) -> Whole {
+        let reason =
+            format!("it would call itself without end, by way of more than {MAX_HEIGHT} tools");
+        self.faulty(reason, MAX_HEIGHT + 1)
     }
 
     fn faulty(&self, reason: String, height: usize) -> Whole {
@@ -285,6 +297,13 @@ fn unreadable(spec: &ToolSpec) -> Option<String> {
         "it takes URLs, and this program was built without their reader (the feature `urls`)"
             .to_owned()
     })
+}
+
+/// How a tool of a circle comes back to itself, from the one at this place on.
+fn round(names: &[String], start: usize) -> String {
+    let round = names[start..].iter().chain(&names[..=start]);
+    let round: Vec<&str> = round.map(String::as_str).collect();
+    format!("it would call itself without end: {}", round.join(" → "))
 }
 
 /// Whether a made tool is found as its head is.

@@ -83,13 +83,19 @@ pub(super) async fn admit(
     let now = Instant::now();
     let admitted = match call.cancel.is_cancelled() {
         true => None,
-        false => match (entry.meter().admit_now(gate), gate) {
-            (Ok(None), Some(gate)) => {
-                let waiting = entry.meter().wait(gate, &call.caller, limits.timeout);
-                Box::pin(call.cancel.run_until_cancelled(waiting)).await
+        false => {
+            let rates = call.inner.policy.rates.as_ref();
+            match entry.meter().count(entry.spec(), rates).await {
+                Err(too_often) => Some(Err(too_often)),
+                Ok(()) => match (entry.meter().admit_now(gate), gate) {
+                    (None, Some(gate)) => {
+                        let waiting = entry.meter().wait(gate, &call.caller, limits.timeout);
+                        Box::pin(call.cancel.run_until_cancelled(waiting)).await
+                    }
+                    (now, _) => now.map(Ok),
+                },
             }
-            (now, _) => now.transpose(),
-        },
+        }
     };
     let permit = match admitted {
         Some(Ok(permit)) => permit,

@@ -54,6 +54,7 @@ pub(super) async fn finish(
         call_id: call.id.clone(),
         caller: call.caller.clone(),
         root: call.root.clone(),
+        path: call.path(&entry.spec().name),
         spec: Arc::clone(entry.spec()),
         workspace: call.inner.policy.workspace.clone(),
         limits,

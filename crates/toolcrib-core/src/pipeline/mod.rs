@@ -54,6 +54,7 @@ use crate::model::caller::Caller;
 use crate::model::digest::Digester;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
+use crate::model::names::WireName;
 use crate::model::outcome::{Outcome, ToolOutput};
 use crate::model::text;
 use crate::poll::{caught, unless};
@@ -131,6 +132,10 @@ struct Call<'a> {
     session: Option<String>,
     /// The outermost call: this one, or the one it is nested in.
     root: CallId,
+    /// The tool that makes it, the steps that lead to that one's call, and its step that makes this call.
+    called_by: Option<String>,
+    path_around: Option<String>,
+    step: Option<String>,
     /// How long the caller would wait for a person.
     approval_wait: Option<Duration>,
     /// What a person types.
@@ -161,12 +166,25 @@ impl<'a> Call<'a> {
             approver: begun.approver.clone(),
             session: request.session.clone(),
             root: nested.map_or_else(|| begun.id.clone(), |nested| nested.root.clone()),
+            called_by: nested.map(|nested| nested.tool.clone()),
+            path_around: nested.and_then(|nested| nested.path.clone()),
+            step: request.step.clone(),
             approval_wait: request.approval_wait,
             typed: request.typed.clone(),
             elicitor: request.elicitor.clone(),
             cleanups: nested.map(|nested| Arc::clone(&nested.cleanups)),
             waits: nested.map(|nested| Arc::clone(&nested.waits)),
         }
+    }
+
+    /// The steps that lead to it, joined by `/`; `None` for a call that no tool makes.
+    fn path(&self, tool: &WireName) -> Option<String> {
+        self.called_by.as_ref()?;
+        let step = self.step.as_deref().unwrap_or(tool.as_str());
+        Some(match &self.path_around {
+            Some(around) => format!("{around}/{step}"),
+            None => step.to_owned(),
+        })
     }
 
     /// Its approver.

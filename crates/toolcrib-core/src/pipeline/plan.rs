@@ -222,7 +222,7 @@ pub(crate) fn check_answer(
                 let message = format!("the grant cannot be made: {NO_GRANT}");
                 return Err(ToolError::new(ErrorCode::InvalidArguments, message));
             }
-            let root = &asked.step_id;
+            let root = &asked.call_id;
             let subject = subject_of(inner, &entry, &args, &asked.caller, call.session(), root);
             grants::check(wanted, &subject)?;
             if !wanted.shape.covers(&args, workspace) {

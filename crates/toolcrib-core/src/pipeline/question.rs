@@ -98,8 +98,12 @@ pub(super) fn question(
     };
     let mut question = ApprovalRequest {
         id: CallId::generate().to_string(),
-        step_id: call.id.clone(),
+        step_id: call
+            .path(&spec.name)
+            .unwrap_or_else(|| spec.name.to_string()),
+        call_id: call.id.clone(),
         tool: spec.name.to_string(),
+        called_by: call.called_by.clone(),
         args: shown(entry, args),
         effect,
         diff,

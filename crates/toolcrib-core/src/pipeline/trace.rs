@@ -138,6 +138,7 @@ impl<'a> Trace<'a> {
     /// What the tool said about its own run.
     pub(super) fn notes(&mut self, notes: Notes) {
         self.truncated |= notes.truncated;
+        self.warnings.extend(notes.warnings);
         self.sandbox = notes.sandbox;
         self.held = notes.held;
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::Registry;
 use crate::approval::grants::GrantStore;
 use crate::approval::{ApprovalMemory, Approver, DenyAll};
-use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate};
+use crate::limits::{DEFAULT_MAX_CONCURRENT, Gate, RateStore};
 use crate::model::ids::CallId;
 use crate::model::limits::LimitsPatch;
 use crate::model::mask::Secrets;
@@ -32,6 +32,7 @@ pub struct RegistryBuilder {
     secrets: Option<Arc<dyn Secrets>>,
     limits: LimitsPatch,
     max_concurrent: usize,
+    rates: Option<Arc<dyn RateStore>>,
     look_every: Duration,
 }
 
@@ -49,6 +50,7 @@ impl Default for RegistryBuilder {
             secrets: None,
             limits: LimitsPatch::default(),
             max_concurrent: DEFAULT_MAX_CONCURRENT,
+            rates: None,
             look_every: Duration::ZERO,
         }
     }
@@ -110,6 +112,13 @@ impl RegistryBuilder {
         self
     }
 
+    /// Counts calls per minute here; the default counts those of this registry.
+    #[must_use]
+    pub fn rates(mut self, rates: impl RateStore) -> Self {
+        self.rates = Some(Arc::new(rates));
+        self
+    }
+
     /// Gives file tools this workspace; without one they cannot be called.
     #[must_use]
     pub fn workspace(mut self, workspace: Workspace) -> Self {
@@ -163,6 +172,7 @@ impl RegistryBuilder {
             secrets: self.secrets,
             limits: self.limits,
             gate: Gate::new(self.max_concurrent),
+            rates: self.rates,
             max_depth: DEFAULT_MAX_DEPTH,
             look_every: self.look_every,
             opened: Instant::now(),

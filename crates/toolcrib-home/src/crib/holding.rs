@@ -58,8 +58,10 @@ fn question(items: Vec<HeldItem>) -> Option<Queued> {
     };
     let request = ApprovalRequest {
         id: first.question.clone(),
-        step_id: first.call.clone(),
+        step_id: first.tool.clone(),
+        call_id: first.call,
         tool: first.tool,
+        called_by: None,
         args_digest: digest::of_call("held", &first.question, &args),
         call_digest: digest::of_call("held", &first.question, &args),
         args,

@@ -40,6 +40,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
 use crate::pipeline;
 use crate::process::{Runner, leave_out_own_data};
+use crate::record::SharedRates;
 use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogReader, is_cut};
 use crate::record::replay;
 use crate::record::usage::{Usage, UsageLog};
@@ -305,6 +306,8 @@ impl CribOptions {
         if let Some(session) = self.session {
             builder = builder.session(session);
         }
+        let root = workspace.as_ref().map(Workspace::root);
+        builder = builder.rates(SharedRates::in_directory(home.join(STATE), root));
         if let Some(workspace) = workspace {
             builder = builder.workspace(workspace);
         }

@@ -66,7 +66,7 @@ impl<'a> Matches<'a> {
         if prepared.query.is_blank {
             return match class {
                 Class::Prefix => Bits::all(segment.len()),
-                Class::WholeWord | Class::WordStart | Class::Fuzzy => found,
+                Class::WholeWord | Class::Fuzzy => found,
             };
         }
         let words = &prepared.words;
@@ -87,14 +87,7 @@ impl<'a> Matches<'a> {
                 };
                 all_of((0..words.len()).map(of_word)).unwrap_or(found)
             }
-            Class::WordStart => {
-                self.find_starts();
-                all_of(self.starts.iter().cloned()).unwrap_or(found)
-            }
             Class::Fuzzy => {
-                if words.iter().all(|(_, near)| near.is_none()) {
-                    return found;
-                }
                 self.find_starts();
                 self.near()
             }

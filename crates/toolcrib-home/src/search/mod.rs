@@ -29,34 +29,26 @@ pub use index::{Index, IndexSize};
 pub use position::Position;
 pub use rank::{TieBreak, class_of};
 
-/// How well a tool matches a query: S4's `prefix > whole-word > fuzzy`, with words that begin inside a text between the last two.
+/// How well a tool matches a query: S4's `prefix > whole-word > fuzzy`; among equals recency counts ([`TieBreak`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A field (slug, name, alias, title, description, a tag, a keyword) starts with the query.
     Prefix,
     /// Every word of the query is a word of the tool.
     WholeWord,
-    /// Every word of the query begins a word of the tool.
-    WordStart,
-    /// Every word is near a word of the tool: one edit from 4 runes on, two from 8; a swap of neighbours is one edit.
+    /// Every word of the query begins a word of the tool, or is near one: one edit from 4 runes on, two from 8; a swap of neighbours is one edit.
     Fuzzy,
 }
 
 impl Class {
     /// All of them, best first.
-    pub const ALL: [Class; 4] = [
-        Class::Prefix,
-        Class::WholeWord,
-        Class::WordStart,
-        Class::Fuzzy,
-    ];
+    pub const ALL: [Class; 3] = [Class::Prefix, Class::WholeWord, Class::Fuzzy];
 
     /// The word for it, as in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Class::Prefix => "prefix",
             Class::WholeWord => "whole-word",
-            Class::WordStart => "word-start",
             Class::Fuzzy => "fuzzy",
         }
     }

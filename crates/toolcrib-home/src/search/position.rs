@@ -139,7 +139,7 @@ mod tests {
             tie: "weather@v1",
             id: 7,
         };
-        Position::new(&Query::of("weather"), Class::WordStart, &place)
+        Position::new(&Query::of("weather"), Class::Fuzzy, &place)
     }
 
     #[test]

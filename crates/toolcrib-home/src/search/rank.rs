@@ -36,9 +36,9 @@ fn class_of_word(texts: &Texts, wanted: &str) -> Option<Class> {
     let edits = edits_allowed(wanted);
     if any(&|word| word == wanted) {
         Some(Class::WholeWord)
-    } else if any(&|word| word.starts_with(wanted)) {
-        Some(Class::WordStart)
-    } else if edits > 0 && any(&|word| strsim::osa_distance(word, wanted) <= edits) {
+    } else if any(&|word| {
+        word.starts_with(wanted) || edits > 0 && strsim::osa_distance(word, wanted) <= edits
+    }) {
         Some(Class::Fuzzy)
     } else {
         None
@@ -150,13 +150,13 @@ mod tests {
             ("file", Some(Class::Prefix)),
             ("contents", Some(Class::WholeWord)),
             ("document file", Some(Class::WholeWord)),
-            ("docu", Some(Class::WordStart)),
-            ("document cont", Some(Class::WordStart)),
+            ("docu", Some(Class::Fuzzy)),
+            ("document cont", Some(Class::Fuzzy)),
             ("read fiel", Some(Class::Fuzzy)),
             ("contants", Some(Class::Fuzzy)),
             ("docmuent", Some(Class::Fuzzy)),
             ("contents dcoumetn", Some(Class::Fuzzy)),
-            ("rea contents", Some(Class::WordStart)),
+            ("rea contents", Some(Class::Fuzzy)),
             ("teh", None),
             ("contents missing", None),
             ("!?", None),

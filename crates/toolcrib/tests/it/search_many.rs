@@ -101,7 +101,7 @@ impl Read {
             let class = if all.clone().any(|one| one == word) {
                 Class::WholeWord
             } else if all.clone().any(|one| one.starts_with(word)) {
-                Class::WordStart
+                Class::Fuzzy
             } else if allowed > 0 && all.any(|one| edits(one, word) <= allowed) {
                 Class::Fuzzy
             } else {

@@ -129,7 +129,7 @@ async fn s2_the_registry_and_the_approval_gate() {
     // The interface of the document: stepId, tool, args, reason; approved, modifiedArgs.
     let asked: ApprovalRequest = test.asked().remove(0);
     let wire = serde_json::to_value(&asked).unwrap();
-    for field in ["stepId", "tool", "args", "reason"] {
+    for field in ["stepId", "callId", "tool", "args", "reason"] {
         assert!(wire.get(field).is_some(), "{field}: {wire}");
     }
     let response: ApprovalResponse =
@@ -188,6 +188,10 @@ async fn s3_asynchronous_execution_and_its_metadata() {
         "nanoseconds: {metadata}"
     );
     assert_eq!(metadata["tool_name"], "my_tool");
+    // The name that was called, not the one it stands for.
+    let by_alias = CallRequest::new("+my-tool").arg("arg1", "x");
+    let by_alias = render(&registry.execute(by_alias).await, ResultShape::Detailed);
+    assert_eq!(by_alias["metadata"]["tool_name"], "+my-tool");
     assert_eq!(metadata["parameters"], json!({"arg1": "x"}));
     for time in ["start_time", "end_time"] {
         assert!(

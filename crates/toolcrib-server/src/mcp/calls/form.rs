@@ -134,6 +134,9 @@ fn message(question: &ApprovalRequest, problem: Option<&str>, arguments: &str) -
         text::shorten(&in_one_line(&question.reason), MAX_WORDS),
         in_one_line(arguments),
     ));
+    if let Some(origin) = question.origin() {
+        message.push_str(&format!("\nCalled by {}", in_one_line(&origin)));
+    }
     for file in &question.bound {
         message.push_str(&format!("\nRuns {}", in_one_line(&file.in_words())));
     }
@@ -231,7 +234,7 @@ mod tests {
 
     fn question() -> ApprovalRequest {
         serde_json::from_value(json!({
-            "id": "q", "stepId": "c", "tool": "delete_file", "args": {"path": "a.txt"}, "reason": "it cannot be undone",
+            "id": "q", "stepId": "delete_file", "callId": "c", "tool": "delete_file", "args": {"path": "a.txt"}, "reason": "it cannot be undone",
             "effect": "delete `a.txt`", "diff": "-a\n", "argsDigest": "d", "caller": "mcp",
             "createdAt": "2026-01-01T00:00:00Z",
         }))

@@ -161,7 +161,8 @@ async fn a_call_in_the_background_is_approved_and_its_outcome_fetched() {
     let id = accepted["callId"].as_str().unwrap();
     assert_eq!(location, format!("/api/calls/{id}"));
     let question = one_pending(&scene).await;
-    assert_eq!(question["stepId"], id);
+    assert_eq!(question["callId"], id);
+    assert_eq!(question["stepId"], "delete_file");
     let (status, waiting) = caller.get(&location).await;
     assert_eq!(status, 200, "{waiting}");
     assert_eq!(waiting["approval"]["id"], question["id"], "{waiting}");
@@ -246,7 +247,7 @@ async fn a_caller_that_goes_while_it_waits_leaves_its_question_or_takes_it_along
             continue;
         }
         let question = answered(&scene, json!({})).await;
-        let id = question["stepId"].as_str().unwrap();
+        let id = question["callId"].as_str().unwrap();
         let begun = std::time::Instant::now();
         while scene.work().join("a.txt").exists() {
             assert!(

@@ -171,7 +171,7 @@ impl Known {
                         ("digest", Value::String(text)) if topic == "files" => {
                             self.keep("files/digest".to_owned(), text, random);
                         }
-                        ("callId" | "stepId", Value::String(text)) => {
+                        ("callId", Value::String(text)) => {
                             self.keep("callId".to_owned(), text, random);
                         }
                         ("argsDigest" | "nextPageToken", Value::String(text)) => {

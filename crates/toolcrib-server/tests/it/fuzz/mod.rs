@@ -190,7 +190,7 @@ impl Fuzz {
                     format!("/api/approvals/{}", text("id")),
                     Some(answer.to_string().into_bytes()),
                 ),
-                _ => (format!("/api/calls/{}/cancel", text("stepId")), None),
+                _ => (format!("/api/calls/{}/cancel", text("callId")), None),
             };
             let mut sent = Sent {
                 method: "POST".to_owned(),

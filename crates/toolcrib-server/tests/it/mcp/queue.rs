@@ -17,9 +17,9 @@ async fn the_model_is_told_what_is_waited_for_and_the_same_call_picks_it_up_once
         let told = &result["_meta"]["toolcrib/call"];
         assert_eq!(told["status"], "pending", "{result}");
         let question = stage.question().await.request;
-        assert_eq!(told["callId"], question.step_id.as_str());
+        assert_eq!(told["callId"], question.call_id.as_str());
         for part in [
-            question.step_id.as_str(),
+            question.call_id.as_str(),
             &question.id,
             "toolcrib approvals approve",
             "again with the same arguments",

@@ -13,6 +13,7 @@ use toolcrib::{
     Registry, Secret,
 };
 
+use super::scripts::Scene;
 use super::{Place, all, no_check, statuses};
 
 #[derive(Deserialize, JsonSchema)]
@@ -66,6 +67,60 @@ fn rocket() -> CallRequest {
     CallRequest::new("launch").arg("what", "rocket")
 }
 
+/// A call made in a step of a tool that another tool calls.
+#[tokio::test]
+async fn a_nested_question_names_its_steps_its_call_and_the_tool_that_makes_it() {
+    let scene = Scene::new();
+    let tools = scene.home.path().join(".toolcrib/tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    for (name, steps) in [
+        ("ship", "  - name: rollout\n    use-tool: publish\n"),
+        (
+            "publish",
+            "  - name: push-it\n    use-tool: delete_file\n    with: {path: old.txt}\n",
+        ),
+    ] {
+        let text = format!("name: {name}\ndescription: Ships\ntags: [write]\nsteps:\n{steps}");
+        std::fs::write(tools.join(format!("{name}.yaml")), text).unwrap();
+    }
+    std::fs::write(scene.path("old.txt"), "old").unwrap();
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(CallRequest::new("ship"));
+    let asked = pending(crib.approvals(), 1).await.remove(0).request;
+    assert_eq!(asked.step_id, "rollout/push-it");
+    assert_eq!(asked.tool, "delete_file");
+    assert_eq!(asked.called_by.as_deref(), Some("publish"));
+    assert_ne!(asked.call_id, *call.id());
+    let wire = serde_json::to_value(&asked).unwrap();
+    assert_eq!(wire["callId"], asked.call_id.as_str());
+    crib.answer(
+        &asked.id,
+        Some(&asked.args_digest),
+        ApprovalResponse::approve("Ada"),
+    )
+    .unwrap();
+    assert!(call.outcome().await.result.is_ok());
+}
+
+/// What version 0.1.0 wrote.
+#[test]
+fn a_question_of_an_earlier_version_is_read() {
+    let old = json!({
+        "id": "q", "stepId": "018faf50-b7b6-7a01-9a05-a22a6e0af101", "tool": "launch", "args": {}, "reason": "", "effect": "",
+        "argsDigest": "d", "status": "pending", "waiting": true,
+    });
+    let queued: Queued = serde_json::from_value(old).unwrap();
+    let request = queued.request;
+    assert_eq!(
+        request.call_id.as_str(),
+        "018faf50-b7b6-7a01-9a05-a22a6e0af101"
+    );
+    assert_eq!(
+        (request.step_id.as_str(), request.called_by),
+        ("launch", None)
+    );
+}
+
 #[tokio::test]
 async fn a_call_waits_for_its_answer_and_runs_once() {
     let place = Place::new();
@@ -80,7 +135,8 @@ async fn a_call_waits_for_its_answer_and_runs_once() {
         asked.request.args,
         *json!({"what": "rocket"}).as_object().unwrap()
     );
-    assert_eq!(asked.request.step_id, *call.id());
+    assert_eq!(asked.request.call_id, *call.id());
+    assert_eq!(asked.request.step_id, "launch");
     let approve = ApprovalResponse::approve("Ada").because("go");
     queue
         .answer(

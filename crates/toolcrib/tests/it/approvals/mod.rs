@@ -74,7 +74,7 @@ impl Place {
 /// A question about a call; another text is another call.
 pub(crate) fn request(call: &str) -> ApprovalRequest {
     serde_json::from_value(json!({
-        "id": "01940000-0000-7000-8000-000000000000", "stepId": "call-1", "tool": "launch",
+        "id": "01940000-0000-7000-8000-000000000000", "stepId": "launch", "callId": "call-1", "tool": "launch",
         "args": {"what": call}, "reason": "it is loud", "effect": "launch it",
         "argsDigest": format!("digest of {call}"), "callDigest": call,
     }))

@@ -20,13 +20,13 @@ use toolcrib::{Approvals, CallHandle, CallRequest, Crib, CribOptions, ErrorCode,
 use super::calls::pending;
 
 /// A home whose rules ask about every `shell` command that has `deploy` in it.
-struct Scene {
-    home: TempDir,
+pub(super) struct Scene {
+    pub(super) home: TempDir,
     workspace: TempDir,
 }
 
 impl Scene {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let scene = Scene {
             home: TempDir::new().unwrap(),
             workspace: TempDir::new().unwrap(),
@@ -54,7 +54,7 @@ impl Scene {
         fs::write(tools.join("say.yaml"), yaml).unwrap();
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, name: &str) -> std::path::PathBuf {
         self.workspace.path().join(name)
     }
 
@@ -76,7 +76,7 @@ impl Scene {
             .unwrap()
     }
 
-    fn queueing(&self) -> Crib {
+    pub(super) fn queueing(&self) -> Crib {
         self.open(Approvals::Queue {
             wait: Some(Duration::from_secs(60)),
         })
@@ -118,7 +118,7 @@ async fn swapped(crib: &Crib, call: &CallHandle, swap: impl AsyncFnOnce()) -> Qu
     );
     assert_ne!(second.request.id, first.request.id);
     assert_ne!(second.request.args_digest, first.request.args_digest);
-    assert_eq!(second.request.step_id, *call.id());
+    assert_eq!(second.request.call_id, *call.id());
     let stale = Some(first.request.args_digest.as_str());
     let stale = crib.answer(&second.request.id, stale, ApprovalResponse::approve("Ada"));
     assert!(matches!(stale, Err(AnswerError::WrongDigest)), "{stale:?}");

@@ -24,19 +24,28 @@ use toolcrib::source::{FileOutcome, ToolFile};
 use toolcrib::{CallRequest, Crib, CribOptions, ErrorCode, Outcome};
 
 /// Its own machine: a workspace, a home directory, a home of Toolcrib, a place for global tools.
-struct Scene(TempDir);
+struct Scene(
+    PathBuf,
+    #[expect(dead_code, reason = "removed with it")] Option<TempDir>,
+);
 
 impl Scene {
     fn new() -> Self {
-        let scene = Scene(tempfile::tempdir().unwrap());
+        let place = tempfile::tempdir().unwrap();
+        let scene = Scene(place.path().to_owned(), Some(place));
         for directory in ["work/.git", "user", "home", "etc"] {
             std::fs::create_dir_all(scene.path(directory)).unwrap();
         }
         scene
     }
 
+    /// The machine of another process.
+    fn at(root: PathBuf) -> Self {
+        Scene(root, None)
+    }
+
     fn path(&self, path: &str) -> PathBuf {
-        self.0.path().join(path)
+        self.0.join(path)
     }
 
     /// Writes a file and the directories it is in.

@@ -95,6 +95,50 @@ async fn tools_that_did_not_change_keep_what_they_count() {
     assert!(std::sync::Arc::ptr_eq(&before, &after));
 }
 
+/// The other process of the next test: makes one call in the home that the environment names. On its own it does nothing.
+#[tokio::test]
+async fn child() {
+    let Some(root) = std::env::var_os("TOOLCRIB_TEST_RATES") else {
+        return;
+    };
+    let scene = Scene::at(root.into());
+    let outcome = call(&scene.open(), "greet").await;
+    let code = outcome.error().map(toolcrib::ToolError::code);
+    match std::env::var("TOOLCRIB_TEST_REFUSED").is_ok() {
+        true => assert_eq!(code, Some(ErrorCode::RateLimited)),
+        false => assert_eq!(code, None),
+    }
+}
+
+#[tokio::test]
+async fn calls_per_minute_are_those_of_all_processes_of_a_home() {
+    let scene = Scene::new();
+    scene.write("home/config.toml", "[limits]\nmaxCallsPerMinute = 2\n");
+    scene.write(&format!("{USER}/greet.yaml"), &says("hello"));
+    scene.write(&format!("{USER}/other.yaml"), &says("other"));
+    let child = |refused: bool| {
+        let mut child = crate::syscalls::test_in_child("source::reload::child");
+        child.env("TOOLCRIB_TEST_RATES", scene.path(""));
+        if refused {
+            child.env("TOOLCRIB_TEST_REFUSED", "1");
+        }
+        assert!(child.status().unwrap().success(), "refused: {refused}");
+    };
+    child(false);
+    let crib = scene.open();
+    said(&crib, "greet").await;
+    child(true);
+    let refused = call(&crib, "greet").await;
+    let error = refused.error().unwrap();
+    assert_eq!(error.code(), ErrorCode::RateLimited);
+    let wait = error.details().unwrap()["retryAfterMs"].as_u64().unwrap();
+    assert!((1..=30_000).contains(&wait), "{wait}");
+    // Each tool is counted by itself; a file that makes no sense counts as none.
+    said(&crib, "other").await;
+    scene.write("home/state/rates.json", "{\"torn");
+    said(&crib, "greet").await;
+}
+
 #[tokio::test]
 async fn an_alias_follows_its_base() {
     let scene = Scene::new();

@@ -25,6 +25,7 @@ pub(super) async fn call(
     outlet: &Outlet,
 ) -> Tried {
     let mut request = CallRequest::new(tool).args(args);
+    request.step = Some(step.name.clone());
     if let Some(timeout) = step.timeout {
         request = request.timeout(timeout);
     }

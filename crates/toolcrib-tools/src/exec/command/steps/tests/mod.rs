@@ -188,6 +188,7 @@ impl Bench {
             call_id: id.clone(),
             caller: crate::model::caller::Caller::Cli,
             root: id,
+            path: None,
             spec: Arc::new(ToolSpec::new(
                 WireName::parse("many").unwrap(),
                 "Does many things",
