@@ -1039,57 +1039,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Leads to the web admin. */
-        get: operations["root"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ui": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Leads to the web admin. */
-        get: operations["ui"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ui/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The web admin: one page at every address below `/ui/`. */
-        get: operations["admin"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/ui/assets/{file}": {
         parameters: {
             query?: never;
@@ -1099,74 +1048,6 @@ export interface paths {
         };
         /** A file that the web admin loads. */
         get: operations["adminFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ui/{a}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The web admin: one page at every address below `/ui/`. */
-        get: operations["admin1"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ui/{a}/{b}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The web admin: one page at every address below `/ui/`. */
-        get: operations["admin2"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ui/{a}/{b}/{c}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The web admin: one page at every address below `/ui/`. */
-        get: operations["admin3"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/ui/{a}/{b}/{c}/{d}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The web admin: one page at every address below `/ui/`. */
-        get: operations["admin4"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1199,9 +1080,7 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         AcceptUpstream: {
-            /** @default null */
             tools?: string[] | null;
-            /** @default null */
             digests?: {
                 [key: string]: string;
             } | null;
@@ -1225,9 +1104,16 @@ export interface components {
             };
             message?: string;
         };
+        AcceptedTool: {
+            name: string;
+            title?: string | null;
+            description: string;
+            digest: string;
+            warnings: string[];
+            approval: components["schemas"]["UpstreamApproval"];
+        };
         AddClient: {
             name: string;
-            /** @default false */
             elicitation?: boolean;
         };
         AddUpstream: {
@@ -1235,9 +1121,7 @@ export interface components {
             settings: {
                 [key: string]: unknown;
             };
-            /** @default false */
             replace?: boolean;
-            /** @default null */
             digests?: {
                 [key: string]: string;
             } | null;
@@ -1278,14 +1162,11 @@ export interface components {
         AnswerBody: {
             approved: boolean;
             argsDigest: string;
-            /** @default null */
             modifiedArgs?: {
                 [key: string]: unknown;
             } | null;
-            /** @default null */
             reason?: string | null;
             grant?: components["schemas"]["GrantWish"] | null;
-            /** @default null */
             by?: string | null;
         };
         Answered: {
@@ -1303,9 +1184,7 @@ export interface components {
         Approval: {
             id: string;
             stepId: string;
-            callId: string;
             tool: string;
-            calledBy?: string | null;
             args: {
                 [key: string]: unknown;
             };
@@ -1356,6 +1235,15 @@ export interface components {
             approval: components["schemas"]["UpstreamApproval"];
         };
         ApprovalStatus: "pending" | "approved" | "denied" | "used" | "expired" | "withdrawn" | "replaced";
+        ArgumentsSchema: {
+            type?: string | null;
+            properties?: {
+                [key: string]: unknown;
+            } | null;
+            required?: string[] | null;
+        } & {
+            [key: string]: unknown;
+        };
         Availability: {
             /** @constant */
             state: "ready";
@@ -1433,22 +1321,24 @@ export interface components {
         Call: {
             callId?: string;
             timeoutMs?: number;
-            /**
-             * @default wait
-             * @enum {unknown}
-             */
+            /** @enum {unknown} */
             approvals?: "wait" | "given" | "yes";
             approvalWaitMs?: number;
-            /** @default false */
             cancelOnDisconnect?: boolean;
             session?: string;
             tool?: string;
             name?: string;
             id?: string;
-            args?: Record<string, never>;
-            arguments?: Record<string, never>;
-            parameters?: Record<string, never>;
-        } & (unknown | unknown);
+            args?: {
+                [key: string]: unknown;
+            };
+            arguments?: {
+                [key: string]: unknown;
+            };
+            parameters?: {
+                [key: string]: unknown;
+            };
+        };
         CallState: {
             callId: string;
             /** @enum {unknown} */
@@ -1461,14 +1351,18 @@ export interface components {
             /** Format: date-time */
             endTime?: string;
             durationMs?: number;
-            approval?: Record<string, never>;
+            approval?: {
+                [key: string]: unknown;
+            };
             ok?: boolean;
             code?: string;
             message?: string;
             outcome?: components["schemas"]["Outcome"] | {
                 /** @constant */
                 ok: true;
-                metadata: Record<string, never>;
+                metadata: {
+                    [key: string]: unknown;
+                };
             };
             fromRecord?: boolean;
         };
@@ -1479,8 +1373,6 @@ export interface components {
             ok: number;
             /** Format: uint64 */
             failed: number;
-            /** Format: uint64 */
-            refused: number;
             codes: {
                 [key: string]: number;
             };
@@ -1490,7 +1382,6 @@ export interface components {
             durationMs: components["schemas"]["Durations"];
             firstAt?: string | null;
             lastAt?: string | null;
-            lastCode?: string | null;
         };
         Calls: {
             calls: components["schemas"]["CallState"][];
@@ -1503,7 +1394,6 @@ export interface components {
             diff: string;
         };
         ChangeSetting: {
-            /** @default null */
             words?: string[] | null;
         };
         ChangedField: {
@@ -1562,9 +1452,7 @@ export interface components {
         CurlBody: {
             command: string;
             name: string;
-            /** @default null */
             description?: string | null;
-            /** @default [] */
             params?: string[];
         };
         CurlPart: {
@@ -1603,8 +1491,35 @@ export interface components {
             pointer?: string | null;
             help?: string | null;
         };
+        Definitions: {
+            tools: unknown[];
+            losses: components["schemas"]["Loss"][];
+            dropped: components["schemas"]["Dropped"][];
+        };
+        /** DetailedOutcome */
+        DetailedOutcome: {
+            success: boolean;
+            content: string;
+            data?: {
+                [key: string]: unknown;
+            };
+            error?: string;
+            metadata: {
+                execution_time: number;
+                /** Format: date-time */
+                start_time: string;
+                /** Format: date-time */
+                end_time: string;
+                tool_name: string;
+                parameters: {
+                    [key: string]: unknown;
+                };
+            };
+        };
         Difference: {
-            bundle: Record<string, never>;
+            bundle: {
+                [key: string]: unknown;
+            };
             against: Record<string, never> | null;
             same: boolean;
             fields: components["schemas"]["ChangedField"][];
@@ -1631,9 +1546,52 @@ export interface components {
                 /** @enum {string} */
                 code: "TOOL_NOT_FOUND" | "BUNDLE_NOT_FOUND" | "CALL_NOT_FOUND" | "TOOL_DISABLED" | "TOOL_UNAVAILABLE" | "INVALID_ARGUMENTS" | "BLOCKED_BY_RULE" | "APPROVAL_DENIED" | "APPROVAL_UNAVAILABLE" | "APPROVAL_EXPIRED" | "INVALID_PATH" | "PERMISSION_DENIED" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "NOT_TEXT" | "FILE_EXISTS" | "TIMEOUT" | "CANCELLED" | "EXECUTION_ERROR" | "INVALID_OUTPUT" | "SANDBOX_UNAVAILABLE" | "RATE_LIMITED" | "NETWORK_ERROR" | "HOST_NOT_ALLOWED" | "UPSTREAM_ERROR" | "CONFLICT" | "READ_ONLY" | "STORAGE_ERROR" | "USAGE" | "UNAUTHENTICATED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "UNPROCESSABLE" | "REQUEST_TIMEOUT" | "UNAVAILABLE" | "INTERNAL";
                 message: string;
-                details?: Record<string, never>;
+                details?: {
+                    [key: string]: unknown;
+                };
             };
-            metadata?: Record<string, never>;
+            metadata?: {
+                [key: string]: unknown;
+            };
+        };
+        /** FailedOutcome */
+        FailedOutcome: {
+            /** @constant */
+            ok: false;
+            error: {
+                /** @enum {unknown} */
+                code: "TOOL_NOT_FOUND" | "BUNDLE_NOT_FOUND" | "CALL_NOT_FOUND" | "TOOL_DISABLED" | "TOOL_UNAVAILABLE" | "INVALID_ARGUMENTS" | "BLOCKED_BY_RULE" | "APPROVAL_DENIED" | "APPROVAL_UNAVAILABLE" | "APPROVAL_EXPIRED" | "INVALID_PATH" | "PERMISSION_DENIED" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "NOT_TEXT" | "FILE_EXISTS" | "TIMEOUT" | "CANCELLED" | "EXECUTION_ERROR" | "INVALID_OUTPUT" | "SANDBOX_UNAVAILABLE" | "RATE_LIMITED" | "NETWORK_ERROR" | "HOST_NOT_ALLOWED" | "UPSTREAM_ERROR" | "CONFLICT" | "READ_ONLY" | "STORAGE_ERROR" | "USAGE" | "UNAUTHENTICATED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "UNPROCESSABLE" | "REQUEST_TIMEOUT" | "UNAVAILABLE" | "INTERNAL";
+                message: string;
+                details?: {
+                    [key: string]: unknown;
+                };
+            };
+            metadata: {
+                callId: string;
+                tool: string;
+                bundle?: string;
+                version?: string;
+                parameters: {
+                    [key: string]: unknown;
+                };
+                /** Format: date-time */
+                startTime: string;
+                /** Format: date-time */
+                endTime: string;
+                queueTimeMs: number;
+                executionTimeMs: number;
+                durationMs: number;
+                approval?: {
+                    [key: string]: unknown;
+                };
+                truncated?: boolean;
+                sandbox?: {
+                    [key: string]: unknown;
+                };
+                failure?: {
+                    [key: string]: unknown;
+                };
+            };
         };
         Figures: {
             since?: string | null;
@@ -1651,15 +1609,12 @@ export interface components {
             files: components["schemas"]["ToolText"][];
         };
         Filter: {
-            /** @default null */
             q?: string | null;
-            /** @default null */
             bundle?: string | null;
-            /** @default null */
             effect?: string | null;
             state?: components["schemas"]["FilterState"] | null;
         };
-        FilterState: "on" | "off" | "attention" | "failing" | "untagged";
+        FilterState: "on" | "off" | "attention" | "untagged";
         Finding: {
             rule: string;
             verdict: components["schemas"]["Verdict"];
@@ -1702,26 +1657,15 @@ export interface components {
         };
         GrantBody: {
             tool: string;
-            /** @default {} */
             shape?: components["schemas"]["GrantShape"];
             scope: components["schemas"]["GrantScope"];
-            /**
-             * Format: uint64
-             * @default null
-             */
+            /** Format: uint64 */
             expiresInMs?: number | null;
-            /**
-             * Format: uint64
-             * @default null
-             */
+            /** Format: uint64 */
             maxUses?: number | null;
-            /** @default null */
             reason?: string | null;
-            /** @default null */
             caller?: string | null;
-            /** @default null */
             session?: string | null;
-            /** @default null */
             by?: string | null;
         };
         GrantOffer: {
@@ -1749,17 +1693,10 @@ export interface components {
         GrantWish: {
             shape: components["schemas"]["GrantShape"];
             scope: components["schemas"]["GrantScope"];
-            /**
-             * Format: uint64
-             * @default null
-             */
+            /** Format: uint64 */
             expiresInMs?: number | null;
-            /**
-             * Format: uint64
-             * @default null
-             */
+            /** Format: uint64 */
             maxUses?: number | null;
-            /** @default null */
             reason?: string | null;
         };
         Health: {
@@ -1831,8 +1768,55 @@ export interface components {
             hours: components["schemas"]["HourStats"][];
             approvalMs: components["schemas"]["Durations"];
         };
+        HttpImplementation: components["schemas"]["HttpRequest"] | components["schemas"]["HttpRequest"][];
+        HttpRequest: {
+            /** @enum {unknown} */
+            method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS";
+            urlTemplate: string;
+            headers?: {
+                [key: string]: string;
+            };
+            bodyTemplate?: string;
+            successCodes?: number[];
+            timeoutMs?: number;
+            /** @enum {unknown} */
+            responseEncoding?: "json" | "text";
+            extractExpr?: string;
+            /** @enum {unknown} */
+            errorMode?: "fail" | "empty";
+            auth?: {
+                /** @enum {unknown} */
+                type: "bearer" | "basic" | "hmac" | "oauth2";
+                token?: string;
+                username?: string;
+                password?: string;
+                key?: string;
+                keyId?: string;
+                keyIdHeader?: string;
+                signatureHeader?: string;
+                timestampHeader?: string;
+                /** @enum {unknown} */
+                algorithm?: "sha256";
+                /** @enum {unknown} */
+                grant?: "client_credentials" | "refresh_token";
+                tokenUrl?: string;
+                clientId?: string;
+                clientSecret?: string;
+                refreshToken?: string;
+                scope?: string;
+            };
+            retry?: {
+                max?: number;
+                nonIdempotent?: boolean;
+            };
+        };
+        Implementation: components["schemas"]["HttpImplementation"] | {
+            [key: string]: unknown;
+        };
         ImportShown: {
-            bundle: Record<string, never>;
+            bundle: {
+                [key: string]: unknown;
+            };
             against: Record<string, never> | null;
             same: boolean;
             fields: components["schemas"]["ChangedField"][];
@@ -1847,16 +1831,14 @@ export interface components {
         Invoke: {
             callId?: string;
             timeoutMs?: number;
-            /**
-             * @default wait
-             * @enum {unknown}
-             */
+            /** @enum {unknown} */
             approvals?: "wait" | "given" | "yes";
             approvalWaitMs?: number;
-            /** @default false */
             cancelOnDisconnect?: boolean;
             session?: string;
-            args?: Record<string, never>;
+            args?: {
+                [key: string]: unknown;
+            };
         };
         ListedTool: {
             name: string;
@@ -1932,12 +1914,8 @@ export interface components {
             match: string;
             state: string;
         };
-        McpAnswer: {
-            /** @constant */
-            jsonrpc: "2.0";
-            id: string | number;
-            result: Record<string, never>;
-        } | {
+        McpAnswer: components["schemas"]["McpResult"] | components["schemas"]["McpError"];
+        McpError: {
             /** @constant */
             jsonrpc: "2.0";
             id?: string | number | null;
@@ -1952,25 +1930,33 @@ export interface components {
             jsonrpc: "2.0";
             id?: string | number;
             method?: string;
-            params?: Record<string, never>;
-            result?: Record<string, never>;
-            error?: Record<string, never>;
+            params?: {
+                [key: string]: unknown;
+            };
+            result?: {
+                [key: string]: unknown;
+            };
+            error?: {
+                [key: string]: unknown;
+            };
         };
-        McpRefusal: {
+        /** McpOutcome */
+        McpOutcome: {
+            content: {
+                [key: string]: unknown;
+            }[];
+            structuredContent?: {
+                [key: string]: unknown;
+            };
+            isError: boolean;
+        };
+        McpRefusal: components["schemas"]["McpError"] | components["schemas"]["Error"];
+        McpResult: {
             /** @constant */
             jsonrpc: "2.0";
-            id?: string | number | null;
-            error: {
-                code: number;
-                message: string;
-                data?: unknown;
-            };
-        } | {
-            /** @constant */
-            ok: false;
-            error: {
-                code: string;
-                message: string;
+            id: string | number;
+            result: {
+                [key: string]: unknown;
             };
         };
         MismatchRow: {
@@ -1980,7 +1966,9 @@ export interface components {
             message: string;
             diff?: string | null;
         };
-        ModelReply: Record<string, never> | unknown[];
+        ModelReply: {
+            [key: string]: unknown;
+        } | unknown[];
         Moment: {
             boot: string;
             /** Format: uint64 */
@@ -2012,71 +2000,7 @@ export interface components {
             /** Format: uint64 */
             lastsSeconds: number;
         };
-        Outcome: {
-            /** @constant */
-            ok: true;
-            value: unknown;
-            metadata: {
-                callId: string;
-                tool: string;
-                bundle?: string;
-                version?: string;
-                parameters: Record<string, never>;
-                /** Format: date-time */
-                startTime: string;
-                /** Format: date-time */
-                endTime: string;
-                queueTimeMs: number;
-                executionTimeMs: number;
-                durationMs: number;
-                approval?: Record<string, never>;
-                truncated?: boolean;
-                sandbox?: Record<string, never>;
-                failure?: Record<string, never>;
-            };
-        } | {
-            /** @constant */
-            ok: false;
-            error: {
-                /** @enum {unknown} */
-                code: "TOOL_NOT_FOUND" | "BUNDLE_NOT_FOUND" | "CALL_NOT_FOUND" | "TOOL_DISABLED" | "TOOL_UNAVAILABLE" | "INVALID_ARGUMENTS" | "BLOCKED_BY_RULE" | "APPROVAL_DENIED" | "APPROVAL_UNAVAILABLE" | "APPROVAL_EXPIRED" | "INVALID_PATH" | "PERMISSION_DENIED" | "FILE_NOT_FOUND" | "FILE_TOO_LARGE" | "NOT_TEXT" | "FILE_EXISTS" | "TIMEOUT" | "CANCELLED" | "EXECUTION_ERROR" | "INVALID_OUTPUT" | "SANDBOX_UNAVAILABLE" | "RATE_LIMITED" | "NETWORK_ERROR" | "HOST_NOT_ALLOWED" | "UPSTREAM_ERROR" | "CONFLICT" | "READ_ONLY" | "STORAGE_ERROR" | "USAGE" | "UNAUTHENTICATED" | "FORBIDDEN" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "GONE" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "UNPROCESSABLE" | "REQUEST_TIMEOUT" | "UNAVAILABLE" | "INTERNAL";
-                message: string;
-                details?: Record<string, never>;
-            };
-            metadata: {
-                callId: string;
-                tool: string;
-                bundle?: string;
-                version?: string;
-                parameters: Record<string, never>;
-                /** Format: date-time */
-                startTime: string;
-                /** Format: date-time */
-                endTime: string;
-                queueTimeMs: number;
-                executionTimeMs: number;
-                durationMs: number;
-                approval?: Record<string, never>;
-                truncated?: boolean;
-                sandbox?: Record<string, never>;
-                failure?: Record<string, never>;
-            };
-        } | {
-            tool_call_id: string;
-            output: string;
-            error?: string;
-            success: boolean;
-        } | {
-            success: boolean;
-            content: string;
-            data?: Record<string, never>;
-            error?: string;
-            metadata: Record<string, never>;
-        } | {
-            content: Record<string, never>[];
-            structuredContent?: Record<string, never>;
-            isError: boolean;
-        };
+        Outcome: components["schemas"]["TaggedOutcome"] | components["schemas"]["FailedOutcome"] | components["schemas"]["SimpleOutcome"] | components["schemas"]["DetailedOutcome"] | components["schemas"]["McpOutcome"];
         Planned: {
             tool: string;
             reference: string;
@@ -2130,25 +2054,24 @@ export interface components {
             hosts: string[];
             secrets: components["schemas"]["SecretShown"][];
         };
-        RefusedCall: {
-            /** @constant */
-            ok: false;
-            error: {
-                code: string;
-                message: string;
-            };
-        } | components["schemas"]["Outcome"];
+        RefusedCall: components["schemas"]["Error"] | components["schemas"]["Outcome"];
         RefusedSwitch: {
             tool: string;
             code: string;
             message: string;
+        };
+        RejectedTool: {
+            name: string;
+            reason: string;
         };
         Results: {
             results: components["schemas"]["Match"][];
             nextPageToken?: string | null;
         };
         Review: {
-            bundle: Record<string, never>;
+            bundle: {
+                [key: string]: unknown;
+            };
             against: Record<string, never> | null;
             same: boolean;
             fields: components["schemas"]["ChangedField"][];
@@ -2175,17 +2098,11 @@ export interface components {
             commands: components["schemas"]["RanCommand"][];
         };
         RunTests: {
-            /** @default null */
             tool?: string | null;
-            /** @default null */
             content?: string | null;
-            /** @default null */
             file?: string | null;
-            /** @default null */
             tests?: string[] | null;
-            /** @default false */
             record?: boolean;
-            /** @default false */
             everything?: boolean;
         };
         Runs: {
@@ -2194,7 +2111,6 @@ export interface components {
         };
         SaveFile: {
             content: string;
-            /** @default null */
             digest?: string | null;
         };
         SavedTool: {
@@ -2228,17 +2144,6 @@ export interface components {
         Secrets: {
             secrets: components["schemas"]["SecretRow"][];
             nextPageToken?: string | null;
-        };
-        Sent: {
-            tools: unknown[];
-            losses: components["schemas"]["Loss"][];
-            dropped: components["schemas"]["Dropped"][];
-            texts: components["schemas"]["SentText"][];
-        };
-        SentText: {
-            text: string;
-            /** Format: uint64 */
-            tokens: number;
         };
         Served: {
             version: string;
@@ -2282,6 +2187,13 @@ export interface components {
             settings: components["schemas"]["SettingRow"][];
         };
         Severity: "warning" | "error";
+        /** SimpleOutcome */
+        SimpleOutcome: {
+            tool_call_id: string;
+            output: string;
+            error?: string;
+            success: boolean;
+        };
         Simulated: {
             tool: string;
             shape: components["schemas"]["GrantShape"];
@@ -2316,12 +2228,41 @@ export interface components {
             refused: components["schemas"]["RefusedSwitch"][];
         };
         Switches: {
-            /** @default null */
             tools?: string[] | null;
             filter?: components["schemas"]["Filter"] | null;
             isEnabled: boolean;
-            /** @default false */
-            dryRun?: boolean;
+        };
+        /** TaggedOutcome */
+        TaggedOutcome: {
+            /** @constant */
+            ok: true;
+            value: unknown;
+            metadata: {
+                callId: string;
+                tool: string;
+                bundle?: string;
+                version?: string;
+                parameters: {
+                    [key: string]: unknown;
+                };
+                /** Format: date-time */
+                startTime: string;
+                /** Format: date-time */
+                endTime: string;
+                queueTimeMs: number;
+                executionTimeMs: number;
+                durationMs: number;
+                approval?: {
+                    [key: string]: unknown;
+                };
+                truncated?: boolean;
+                sandbox?: {
+                    [key: string]: unknown;
+                };
+                failure?: {
+                    [key: string]: unknown;
+                };
+            };
         };
         TestRow: {
             test: string;
@@ -2391,9 +2332,9 @@ export interface components {
             displayName?: string | null;
             description?: string | null;
             isEnabled?: boolean | null;
-            argSchema?: unknown;
+            argSchema?: components["schemas"]["ArgumentsSchema"] | null;
             outputSchema?: unknown;
-            impl?: unknown;
+            impl?: components["schemas"]["Implementation"] | null;
             tags?: string[] | null;
             bundleID?: string | null;
             slug?: string | null;
@@ -2442,8 +2383,6 @@ export interface components {
             ok: number;
             /** Format: uint64 */
             failed: number;
-            /** Format: uint64 */
-            refused: number;
             codes: {
                 [key: string]: number;
             };
@@ -2453,7 +2392,6 @@ export interface components {
             durationMs: components["schemas"]["Durations"];
             firstAt?: string | null;
             lastAt?: string | null;
-            lastCode?: string | null;
         };
         ToolText: {
             scope: string;
@@ -2477,10 +2415,41 @@ export interface components {
             } | null;
             command?: string | null;
         };
+        Upstream: {
+            name: string;
+            transport: string;
+            reachedBy: string;
+            enabled: boolean;
+            approval: string;
+            /** Format: uint */
+            tools: number;
+            pinnedAt?: string | null;
+            server: unknown;
+            protocol?: string | null;
+            changes: components["schemas"]["ChangeRow"][];
+            state: string;
+            notes: string[];
+            accepted: components["schemas"]["AcceptedTool"][];
+        };
         UpstreamApproval: "allow" | "ask" | "deny";
         UpstreamPage: {
             upstreams: components["schemas"]["UpstreamRow"][];
             nextPageToken?: string | null;
+        };
+        UpstreamProbe: {
+            name: string;
+            server: unknown;
+            protocol: string;
+            era: string;
+            instructions?: string | null;
+            /** Format: double */
+            connectMs: number;
+            /** Format: double */
+            listMs: number;
+            tools: components["schemas"]["UpstreamTool"][];
+            rejected: components["schemas"]["RejectedTool"][];
+            changes: components["schemas"]["ChangeRow"][];
+            stderr: string;
         };
         UpstreamRow: {
             name: string;
@@ -2496,6 +2465,13 @@ export interface components {
             changes: components["schemas"]["ChangeRow"][];
             state: string;
             notes: string[];
+        };
+        UpstreamTool: {
+            name: string;
+            title?: string | null;
+            description: string;
+            digest: string;
+            warnings: string[];
         };
         Verdict: "allow" | "ask" | "deny";
         Wall: {
@@ -4247,7 +4223,7 @@ export interface operations {
                 bundle?: string;
                 text?: string;
                 parent?: string;
-                status?: "running" | "waiting" | "done" | "ok" | "failed" | "refused" | "error";
+                status?: "running" | "waiting" | "done" | "ok" | "failed";
                 caller?: string;
                 since?: string;
                 until?: string;
@@ -5703,9 +5679,7 @@ export interface operations {
     };
     listRules: {
         parameters: {
-            query?: {
-                tool?: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
@@ -5737,14 +5711,6 @@ export interface operations {
                 };
             };
             403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5871,7 +5837,6 @@ export interface operations {
                 bundle?: string;
                 tools?: string;
                 strict?: boolean;
-                texts?: boolean;
             };
             header?: never;
             path: {
@@ -5886,7 +5851,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Sent"];
+                    "application/json": components["schemas"]["Definitions"];
                 };
             };
             400: {
@@ -7182,7 +7147,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["UpstreamProbe"];
                 };
             };
             201: {
@@ -7190,7 +7155,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["UpstreamProbe"];
                 };
             };
             400: {
@@ -7283,7 +7248,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Upstream"];
                 };
             };
             400: {
@@ -7500,7 +7465,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["UpstreamProbe"];
                 };
             };
             400: {
@@ -7572,7 +7537,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": unknown;
+                    "application/json": components["schemas"]["Upstream"];
                 };
             };
             400: {
@@ -8195,131 +8160,6 @@ export interface operations {
             };
         };
     };
-    root: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            302: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    ui: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            302: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    admin: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
     adminFile: {
         parameters: {
             query?: never;
@@ -8356,192 +8196,6 @@ export interface operations {
                 };
             };
             404: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    admin1: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                a: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    admin2: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                a: string;
-                b: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    admin3: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                a: string;
-                b: string;
-                c: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            500: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    admin4: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                a: string;
-                b: string;
-                c: string;
-                d: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/html": string;
-                };
-            };
-            400: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            403: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -53,7 +53,7 @@ pub(crate) fn not_of_this_list() -> Refusal {
     )
 }
 
-/// Which page of a list a request asks for: `pageSize` (or S4's `recommendedPageSize`) and `pageToken`.
+/// Which page of a list a request asks for: `pageSize` (without it S4's `recommendedPageSize`) and `pageToken`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Paging {
     /// How many items at most.
@@ -68,15 +68,8 @@ impl Paging {
     /// Reads it from a query.
     pub(crate) fn of(query: &Query) -> Result<Self, Refusal> {
         let size = |name| query.number(name, 1, MAX_SIZE as u64);
-        let size = match (size("pageSize")?, size("recommendedPageSize")?) {
-            (Some(_), Some(_)) => {
-                return Err(Refusal::usage(
-                    "`pageSize` and `recommendedPageSize` are one thing; give one of them",
-                ));
-            }
-            (size, other) => size.or(other),
-        };
-        let said = size.map(|size| size as usize);
+        let (size, recommended) = (size("pageSize")?, size("recommendedPageSize")?);
+        let said = size.or(recommended).map(|size| size as usize);
         Ok(Paging {
             size: said.unwrap_or(DEFAULT_SIZE),
             said,
@@ -196,7 +189,9 @@ mod tests {
             let paging = Paging::of(&query(&[("pageSize", text)]));
             assert_eq!(paging.ok().map(|paging| paging.size), size, "{text}");
         }
-        let both = [("pageSize", "1"), ("recommendedPageSize", "1")];
-        assert!(Paging::of(&query(&both)).is_err());
+        let both = [("recommendedPageSize", "2"), ("pageSize", "1")];
+        assert_eq!(Paging::of(&query(&both)).unwrap().size, 1);
+        let wrong = [("recommendedPageSize", "0"), ("pageSize", "1")];
+        assert!(Paging::of(&query(&wrong)).is_err());
     }
 }

@@ -83,7 +83,7 @@ pub fn pages() -> [ParamDoc; 3] {
         ),
         query(
             "recommendedPageSize",
-            "The same as `pageSize`; one of the two is given.",
+            "Used instead of `pageSize` where that is left out.",
             page_size_schema,
         ),
         query_text(

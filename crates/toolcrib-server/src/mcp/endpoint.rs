@@ -355,20 +355,49 @@ impl JsonSchema for MessageDoc {
 }
 
 /// An error of JSON-RPC.
-fn rpc_error() -> Schema {
-    json_schema!({
-        "type": "object",
-        "properties": {
-            "jsonrpc": {"const": "2.0"},
-            "id": {"type": ["string", "integer", "null"]},
-            "error": {
-                "type": "object",
-                "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {}},
-                "required": ["code", "message"],
+struct ErrorDoc;
+
+impl JsonSchema for ErrorDoc {
+    fn schema_name() -> Cow<'static, str> {
+        "McpError".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["string", "integer", "null"]},
+                "error": {
+                    "type": "object",
+                    "properties": {"code": {"type": "integer"}, "message": {"type": "string"}, "data": {}},
+                    "required": ["code", "message"],
+                },
             },
-        },
-        "required": ["jsonrpc", "error"],
-    })
+            "required": ["jsonrpc", "error"],
+        })
+    }
+}
+
+/// A result of JSON-RPC.
+struct ResultDoc;
+
+impl JsonSchema for ResultDoc {
+    fn schema_name() -> Cow<'static, str> {
+        "McpResult".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "object",
+            "properties": {
+                "jsonrpc": {"const": "2.0"},
+                "id": {"type": ["string", "integer"]},
+                "result": {"type": "object"},
+            },
+            "required": ["jsonrpc", "id", "result"],
+        })
+    }
 }
 
 /// What a request is answered with.
@@ -379,21 +408,10 @@ impl JsonSchema for AnswerDoc {
         "McpAnswer".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                {
-                    "type": "object",
-                    "properties": {
-                        "jsonrpc": {"const": "2.0"},
-                        "id": {"type": ["string", "integer"]},
-                        "result": {"type": "object"},
-                    },
-                    "required": ["jsonrpc", "id", "result"],
-                },
-                rpc_error(),
-            ],
-        })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let result = generator.subschema_for::<ResultDoc>();
+        let error = generator.subschema_for::<ErrorDoc>();
+        json_schema!({"anyOf": [result, error]})
     }
 }
 
@@ -405,23 +423,8 @@ impl JsonSchema for RefusedDoc {
         "McpRefusal".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "anyOf": [
-                rpc_error(),
-                {
-                    "type": "object",
-                    "properties": {
-                        "ok": {"const": false},
-                        "error": {
-                            "type": "object",
-                            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-                            "required": ["code", "message"],
-                        },
-                    },
-                    "required": ["ok", "error"],
-                },
-            ],
-        })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let error = generator.subschema_for::<ErrorDoc>();
+        json_schema!({"anyOf": [error, crate::openapi::error_reference()]})
     }
 }

@@ -5,8 +5,9 @@
 mod operation;
 mod page;
 mod schema_words;
+mod shapes;
+mod topics;
 
-use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use toolcrib::ErrorCode;
 
@@ -14,22 +15,17 @@ use crate::api::Route;
 use crate::routes::Routes;
 
 pub use page::page;
+use shapes::Shapes;
 
 /// The description of every route.
 pub fn document(routes: &Routes) -> Value {
-    let mut generator = SchemaSettings::draft2020_12()
-        .with(|settings| {
-            settings.definitions_path = "/components/schemas".into();
-            settings.meta_schema = None;
-        })
-        .into_generator();
+    let mut shapes = Shapes::new();
     let mut paths = Map::new();
-    for route in routes.iter() {
+    for route in described(routes) {
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
-        path[route.method.as_str().to_ascii_lowercase()] =
-            operation::describe(route, &mut generator);
+        path[route.method.as_str().to_ascii_lowercase()] = operation::describe(route, &mut shapes);
     }
-    let mut schemas = generator.take_definitions(true);
+    let mut schemas = shapes.into_definitions();
     schemas.insert(ERROR.to_owned(), error_schema());
     schemas.sort_keys();
     json!({
@@ -43,7 +39,7 @@ pub fn document(routes: &Routes) -> Value {
         "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
         "servers": [{"url": "/"}],
         "security": [{"token": []}],
-        "tags": topics(routes).into_iter().map(|topic| json!({"name": topic})).collect::<Vec<_>>(),
+        "tags": tags(routes),
         "paths": paths,
         "components": {
             "schemas": schemas,
@@ -51,7 +47,7 @@ pub fn document(routes: &Routes) -> Value {
                 "token": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "The operator's token (the file `token` of the home, or `TOOLCRIB_TOKEN`), or a client's (`toolcrib clients add NAME`).",
+                    "description": "The operator's token (the file `token` of Toolcrib's home directory, or `TOOLCRIB_TOKEN`), or a client's (`toolcrib clients add NAME`).",
                 },
             },
         },
@@ -65,6 +61,11 @@ are `{\"ok\": false, \"error\": {\"code\", \"message\", \"details\"?}}` with the
 
 /// The name of the schema of errors.
 const ERROR: &str = "Error";
+
+/// A reference to the schema of errors.
+pub(crate) fn error_reference() -> Value {
+    json!({"$ref": format!("#/components/schemas/{ERROR}")})
+}
 
 fn error_schema() -> Value {
     let codes: Vec<&str> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
@@ -80,18 +81,28 @@ fn error_schema() -> Value {
                 "properties": {
                     "code": {"type": "string", "enum": codes},
                     "message": {"type": "string", "description": "For people: what happened, and what to do."},
-                    "details": {"type": "object", "description": "What else there is to know, by the code."},
+                    "details": {"type": "object", "additionalProperties": true, "description": "What else there is to know, by the code."},
                 },
             },
-            "metadata": {"type": "object", "description": "Of the call, where there was one."},
+            "metadata": {"type": "object", "additionalProperties": true, "description": "Of the call, where there was one."},
         },
     })
+}
+
+fn tags(routes: &Routes) -> Vec<Value> {
+    let tag = |topic| json!({"name": topic, "description": topics::about(topic)});
+    topics(routes).into_iter().map(tag).collect()
+}
+
+/// The routes of the API: pages, and what leads to them, are for browsers.
+fn described(routes: &Routes) -> impl Iterator<Item = &Route> {
+    routes.iter().filter(|route| !route.is_page)
 }
 
 /// The parts of the documentation, in the order of the table.
 fn topics(routes: &Routes) -> Vec<&'static str> {
     let mut topics = Vec::new();
-    for route in routes.iter() {
+    for route in described(routes) {
         if !topics.contains(&route.doc.topic) {
             topics.push(route.doc.topic);
         }

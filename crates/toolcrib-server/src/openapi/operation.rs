@@ -1,37 +1,48 @@
 //! One route as an operation of OpenAPI.
 
-use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
 
-use super::{ERROR, path_names};
+use super::shapes::Shapes;
+use super::{error_reference, path_names};
 use crate::api::{ParamDoc, ParamIn, Payload, Route, Who, param};
 
-pub(super) fn describe(route: &Route, generator: &mut SchemaGenerator) -> Value {
+pub(super) fn describe(route: &Route, shapes: &mut Shapes) -> Value {
     let doc = &route.doc;
     let mut operation = Map::new();
     let mut say = |name: &str, value: Value| operation.insert(name.to_owned(), value);
     say("operationId", doc.id.into());
     say("tags", json!([doc.topic]));
     say("summary", doc.summary.into());
-    if !doc.description.is_empty() {
-        say("description", doc.description.into());
-    }
+    say("description", description(route).into());
     say("x-who", who_word(route.who).into());
     if route.who == Who::Anybody {
         say("security", json!([]));
     }
     let params: Vec<Value> = params(route)
         .iter()
-        .map(|param| parameter(param, generator))
+        .map(|param| parameter(param, shapes))
         .collect();
     if !params.is_empty() {
         say("parameters", params.into());
     }
-    if let Some(body) = request_body(route, generator) {
+    if let Some(body) = request_body(route, shapes) {
         say("requestBody", body);
     }
-    say("responses", responses(route, generator));
+    say("responses", responses(route, shapes));
     operation.into()
+}
+
+/// What else to know about a route, and which token it needs.
+fn description(route: &Route) -> String {
+    let token = match route.who {
+        Who::Anybody => "Needs no token.",
+        Who::Caller => "Takes the token of the operator or of a client.",
+        Who::Operator => "Takes the token of the operator only.",
+    };
+    match route.doc.description {
+        "" => token.to_owned(),
+        about => format!("{about}\n\n{token}"),
+    }
 }
 
 /// The principals that may use a route, in one word.
@@ -68,7 +79,7 @@ pub(super) fn params(route: &Route) -> Vec<ParamDoc> {
     of_path.chain(others.map(copy)).collect()
 }
 
-fn parameter(param: &ParamDoc, generator: &mut SchemaGenerator) -> Value {
+fn parameter(param: &ParamDoc, shapes: &mut Shapes) -> Value {
     let place = match param.place {
         ParamIn::Path => "path",
         ParamIn::Query => "query",
@@ -79,11 +90,11 @@ fn parameter(param: &ParamDoc, generator: &mut SchemaGenerator) -> Value {
         "in": place,
         "required": param.required || param.place == ParamIn::Path,
         "description": param.about,
-        "schema": (param.schema)(generator),
+        "schema": shapes.answered(param.schema),
     })
 }
 
-fn request_body(route: &Route, generator: &mut SchemaGenerator) -> Option<Value> {
+fn request_body(route: &Route, shapes: &mut Shapes) -> Option<Value> {
     let (content, is_required) = match route.payload {
         Payload::None => return None,
         Payload::Json => ("application/json", true),
@@ -93,7 +104,7 @@ fn request_body(route: &Route, generator: &mut SchemaGenerator) -> Option<Value>
     let (about, media) = match (&route.doc.body, route.payload) {
         (Some(body), _) => (
             body.about,
-            json!({"schema": (body.schema)(generator), "example": (body.example)()}),
+            json!({"schema": shapes.sent(body.schema), "example": (body.example)()}),
         ),
         (None, Payload::Zip(_)) => (
             "A ZIP archive.",
@@ -105,7 +116,7 @@ fn request_body(route: &Route, generator: &mut SchemaGenerator) -> Option<Value>
 }
 
 /// The row's answers, those of one status together, and what the kernel refuses by itself.
-fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
+fn responses(route: &Route, shapes: &mut Shapes) -> Value {
     let mut responses: std::collections::BTreeMap<u16, (Vec<&str>, Map<String, Value>)> =
         std::collections::BTreeMap::new();
     for answer in &route.doc.answers {
@@ -117,7 +128,7 @@ fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
             continue;
         }
         let schema = match (answer.schema, answer.content) {
-            (Some(schema), _) => json!(schema(generator)),
+            (Some(schema), _) => shapes.answered(schema),
             (None, "application/json") if answer.status >= 400 => error_reference(),
             (None, "application/json") => json!({}),
             (None, _) => json!({"type": "string"}),
@@ -140,10 +151,6 @@ fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
         (status.to_string(), response)
     });
     responses.collect::<Map<_, _>>().into()
-}
-
-fn error_reference() -> Value {
-    json!({"$ref": format!("#/components/schemas/{ERROR}")})
 }
 
 /// What the kernel refuses before a handler sees it.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::operation::{of_kernel, who_word};
 use super::schema_words::{fields, kind, name_of};
-use super::{document, topics};
+use super::{described, document, topics};
 use crate::api::{Route, Who};
 use crate::routes::Routes;
 
@@ -26,7 +26,7 @@ pub fn page(routes: &Routes, server: &str) -> String {
                 escape(&title(topic))
             ),
         );
-        for route in routes.iter().filter(|route| route.doc.topic == topic) {
+        for route in described(routes).filter(|route| route.doc.topic == topic) {
             operation(&mut html, route, &document);
         }
         put(&mut html, "</section>\n");
@@ -51,8 +51,7 @@ fn head(html: &mut String, routes: &Routes, server: &str) {
         "</style></head><body><a class=\"skip\" href=\"#content\">To the content</a><div class=\"frame\"><nav aria-label=\"Topics\"><p class=\"brand\">Toolcrib</p><ul>",
     );
     for topic in topics(routes) {
-        let count = routes
-            .iter()
+        let count = described(routes)
             .filter(|route| route.doc.topic == topic)
             .count();
         let (id, title) = (escape(topic), escape(&title(topic)));
@@ -72,7 +71,7 @@ fn head(html: &mut String, routes: &Routes, server: &str) {
     );
     put(
         html,
-        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>, but for those of routes that are for anybody. The operator's token is in the file <code>token</code> of the home; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
+        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>, but for those of routes that are for anybody. The operator's token is in the file <code>token</code> of Toolcrib's home directory; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
     );
     put(
         html,

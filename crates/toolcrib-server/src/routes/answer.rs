@@ -68,8 +68,11 @@ impl JsonSchema for ReplyBody {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "type": ["object", "array"],
             "description": "a reply as the provider sends it, the message in it, a conversation, or a list of calls",
+            "anyOf": [
+                {"type": "object", "description": "a reply, or the message in it"},
+                {"type": "array", "items": {}, "description": "a conversation, or a list of calls"},
+            ],
         })
     }
 }

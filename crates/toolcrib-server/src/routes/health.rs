@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 use toolcrib::ErrorCode;
 
-use crate::api::{Answer, Api, ApiRequest, Body, Refusal, Route, Stage, Who, json_response};
+use crate::api::{
+    Answer, Api, ApiRequest, Body, Handler, Refusal, Route, Stage, Who, json_response, redirect,
+};
 
 /// How the server is.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -58,7 +60,28 @@ pub(crate) fn routes() -> Vec<Route> {
         get("/api/server", Who::Operator, server)
             .named("server", "server", "Says what this server serves.")
             .answers::<Served>(200, "Its version, home and workspace."),
+        lead("/health", "leadToHealth", |_, _| {
+            answer_with(Ok(redirect("/api/health")))
+        }),
+        lead("/openapi.json", "leadToOpenapi", |_, _| {
+            answer_with(Ok(redirect("/api/openapi.json")))
+        }),
+        lead("/docs", "leadToDocs", |_, _| {
+            answer_with(Ok(redirect("/api/docs")))
+        }),
     ]
+}
+
+/// Where programs and people look first.
+fn lead(path: &'static str, id: &'static str, to: Handler) -> Route {
+    Route::new(Method::GET, path, Who::Anybody, to)
+        .named(
+            id,
+            "server",
+            "Leads to the route of this name below `/api`.",
+        )
+        .page()
+        .answers_with(302, "To the route below `/api`.", "")
 }
 
 fn answer_with(answer: Answer) -> BoxFuture<'static, Answer> {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolcrib::config::{Replace, set_upstream_approval};
-use toolcrib::crib::{UpstreamCandidate, UpstreamRow, probe_shown};
+use toolcrib::crib::{ChangeRow, UpstreamCandidate, UpstreamRow, probe_shown};
 use toolcrib::model::text;
 use toolcrib::upstream::{self, Probe, UpstreamSettings};
 use toolcrib::{Crib, ErrorCode, ToolError};
@@ -91,6 +91,82 @@ struct ApprovalSet {
     approval: UpstreamApproval,
 }
 
+/// A server and the tools that were accepted of it.
+#[derive(JsonSchema)]
+#[schemars(rename = "Upstream")]
+#[expect(dead_code, reason = "the shape of `UpstreamView::shown`")]
+struct UpstreamShape {
+    #[schemars(flatten)]
+    row: UpstreamRow,
+    /// The tools that were accepted.
+    accepted: Vec<AcceptedTool>,
+}
+
+/// A tool that was accepted.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape of `UpstreamView::shown`")]
+struct AcceptedTool {
+    #[schemars(flatten)]
+    tool: UpstreamTool,
+    /// What its calls need.
+    approval: UpstreamApproval,
+}
+
+/// A tool as its server describes it.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape of `probe_shown`")]
+struct UpstreamTool {
+    /// Its name there.
+    name: String,
+    /// The name for people.
+    title: Option<String>,
+    /// What it does.
+    description: String,
+    /// A digest of what it is.
+    digest: String,
+    /// What is doubtful about it.
+    warnings: Vec<String>,
+}
+
+/// A tool that cannot be used.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape of `probe_shown`")]
+struct RejectedTool {
+    /// Its name there.
+    name: String,
+    /// Why.
+    reason: String,
+}
+
+/// What a server turned out to be.
+#[derive(JsonSchema)]
+#[schemars(rename = "UpstreamProbe", rename_all = "camelCase")]
+#[expect(dead_code, reason = "the shape of `probe_shown`")]
+struct ProbeShape {
+    /// Its name here.
+    name: String,
+    /// What it calls itself.
+    server: Value,
+    /// The version of MCP that it speaks.
+    protocol: String,
+    /// `modern` (since 2026-07-28) or `legacy`.
+    era: String,
+    /// What it wants models to know.
+    instructions: Option<String>,
+    /// How long it took to connect.
+    connect_ms: f64,
+    /// How long it took to list its tools.
+    list_ms: f64,
+    /// Its tools.
+    tools: Vec<UpstreamTool>,
+    /// Tools that were left out.
+    rejected: Vec<RejectedTool>,
+    /// What differs from what was accepted.
+    changes: Vec<ChangeRow>,
+    /// The last of what its program printed on stderr.
+    stderr: String,
+}
+
 /// The routes of this topic.
 pub(crate) fn routes() -> Vec<Route> {
     let name = || param::path("name", "The server's name.");
@@ -105,14 +181,14 @@ pub(crate) fn routes() -> Vec<Route> {
             .about("It is written into config.toml of the server's home (`toolcrib config path` there). A server with a `command` is a program that runs on the machine of this server, without a sandbox.")
             .param(param::query_flag("dryRun", "Writes nothing, and says what the server is."))
             .takes::<AddUpstream>("The server.", || json!({"name": "files", "settings": {"command": "mcp-files", "args": ["/srv/notes"]}}))
-            .answers::<Value>(201, "What it turned out to be: its tools, its version, how long it took.")
-            .answers::<Value>(200, "The server as it would be added, with `?dryRun=true`.")
+            .answers::<ProbeShape>(201, "What it turned out to be: its tools, its version, how long it took.")
+            .answers::<ProbeShape>(200, "The server as it would be added, with `?dryRun=true`.")
             .refuses(404, "There is a policy for a tool that it does not have.")
             .refuses(409, "There is an upstream server or a bundle of this name already, or its tools are others than those that were seen."),
         Route::new(Method::GET, "/api/upstreams/{name}", Who::Operator, show)
             .named("getUpstream", "upstreams", "Shows a server and the tools that were accepted of it.")
             .param(name())
-            .answers::<Value>(200, "The server.")
+            .answers::<UpstreamShape>(200, "The server.")
             .refuses(404, "There is no upstream server of this name."),
         Route::new(Method::PATCH, "/api/upstreams/{name}", Who::Operator, set_approval)
             .named("setUpstreamApproval", "upstreams", "Says what calls of a server's tools need: nothing, a person, or they are refused.")
@@ -130,13 +206,13 @@ pub(crate) fn routes() -> Vec<Route> {
             .named("testUpstream", "upstreams", "Connects to a server and says what it is.")
             .about("Tools that are something else than what was accepted are off from then on, until they are accepted.")
             .param(name())
-            .answers::<Value>(200, "Its tools, its version, how long it took, and what changed.")
+            .answers::<ProbeShape>(200, "Its tools, its version, how long it took, and what changed.")
             .refuses(404, "There is no upstream server of this name."),
         Route::new(Method::POST, "/api/upstreams/{name}/accept", Who::Operator, accept)
             .named("acceptUpstream", "upstreams", "Accepts what a server's tools are now.")
             .param(name())
             .takes::<AcceptUpstream>("What to accept.", || json!({"tools": ["read_file"]}))
-            .answers::<Value>(200, "The server with what is accepted now.")
+            .answers::<UpstreamShape>(200, "The server with what is accepted now.")
             .refuses(404, "There is no such server, or no such tool of it.")
             .refuses(409, "Its tools are others than those that were seen."),
     ]

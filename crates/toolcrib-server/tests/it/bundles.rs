@@ -345,7 +345,6 @@ async fn what_a_list_cannot_read_is_refused() {
         "/tools/bundles?bundleIDs=a_b",
         "/tools?recommendedPageSize=0",
         "/tools?recommendedPageSize=501",
-        "/tools?pageSize=5&recommendedPageSize=5",
         "/tools?pageToken=e30",
         "/tools?pageToken=bnVsbA",
         "/tools/search?q=file&pageSize=0",

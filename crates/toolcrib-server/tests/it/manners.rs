@@ -72,7 +72,7 @@ async fn every_list_takes_either_size_and_an_empty_token() {
             assert_eq!(status, 200, "{path}?{query}: {body}");
         }
         for query in [
-            "pageSize=1&recommendedPageSize=1",
+            "pageSize=1&recommendedPageSize=0",
             "recommendedPageSize=0",
             "recommendedPageSize=501",
             "pageSize=0",
@@ -83,8 +83,10 @@ async fn every_list_takes_either_size_and_an_empty_token() {
             assert_eq!(status, 400, "{path}?{query}: {body}");
         }
     }
-    let (_, page) = operator.get("/tools?pageSize=2").await;
-    assert_eq!(page["tools"].as_array().unwrap().len(), 2);
+    for query in ["pageSize=2", "pageSize=2&recommendedPageSize=3"] {
+        let (_, page) = operator.get(&format!("/tools?{query}")).await;
+        assert_eq!(page["tools"].as_array().unwrap().len(), 2, "{query}");
+    }
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use serde_json::Value;
+use http::Method;
+use serde_json::{Value, json};
 use toolcrib_server::api::{ParamIn, Route, Who};
 use toolcrib_server::openapi;
 
@@ -137,6 +138,107 @@ async fn every_parameter_of_a_path_is_described() {
 }
 
 #[tokio::test]
+async fn the_description_leaves_out_pages_and_says_what_generators_need() {
+    /// Schemas in which everything is an object, and every array and object says what is in it.
+    fn check(schema: &Value, at: &str) {
+        let Some(words) = schema.as_object() else {
+            panic!("{at}: {schema}");
+        };
+        let is = |kind: &str| words.get("type").is_some_and(|of| of == kind);
+        assert!(!is("array") || words.contains_key("items"), "{at}");
+        let says = ["properties", "additionalProperties", "patternProperties"];
+        assert!(
+            !is("object") || says.iter().any(|word| words.contains_key(*word)),
+            "{at}"
+        );
+        for (word, below) in words {
+            let at = format!("{at}/{word}");
+            match (word.as_str(), below) {
+                ("properties", Value::Object(all)) => {
+                    for (name, one) in all {
+                        check(one, &format!("{at}/{name}"));
+                    }
+                }
+                ("anyOf" | "oneOf" | "allOf", Value::Array(all)) => {
+                    all.iter().for_each(|one| check(one, &at));
+                }
+                ("items" | "not", below) => check(below, &at),
+                ("additionalProperties", below) if !below.is_boolean() => check(below, &at),
+                _ => {}
+            }
+        }
+    }
+    let scene = Scene::new();
+    let document = document(&scene);
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        check(schema, name);
+    }
+    for tag in document["tags"].as_array().unwrap() {
+        assert_ne!(tag["description"], "", "{tag}");
+    }
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        assert!(path.starts_with("/api/") || !path.ends_with('/'), "{path}");
+        for (method, operation) in methods.as_object().unwrap() {
+            let at = format!("{method} {path}");
+            assert!(operation["description"].is_string(), "{at}");
+            let answers = operation["responses"].as_object().unwrap();
+            assert!(answers.keys().any(|status| status.starts_with('2')), "{at}");
+            for answer in answers.values() {
+                for media in answer["content"].as_object().into_iter().flatten() {
+                    check(&media.1["schema"], &at);
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn bodies_have_optional_properties_and_open_arguments() {
+    let scene = Scene::new();
+    let document = document(&scene);
+    let schemas = &document["components"]["schemas"];
+    for name in ["Call", "Invoke"] {
+        let properties = &schemas[name]["properties"];
+        assert_eq!(properties["args"]["additionalProperties"], true, "{name}");
+        for property in ["approvals", "cancelOnDisconnect"] {
+            assert_eq!(properties[property].get("default"), None, "{name}");
+        }
+    }
+    let http = &schemas["HttpRequest"]["properties"];
+    assert!(http["urlTemplate"]["description"].is_string(), "{http}");
+    assert!(schemas["ArgumentsSchema"]["properties"]["required"].is_object());
+}
+
+#[tokio::test]
+async fn a_call_names_one_tool_and_each_part_once() {
+    let scene = Scene::new();
+    let mut schema = document(&scene)["components"]["schemas"]["Call"].clone();
+    let validator = jsonschema::draft202012::new(&schema.take()).unwrap();
+    for (call, is_valid) in [
+        (json!({"tool": "a"}), true),
+        (json!({"name": "a", "arguments": {}, "id": "x"}), true),
+        (json!({}), false),
+        (json!({"tool": "a", "name": "a"}), false),
+        (json!({"tool": "a", "args": {}, "arguments": {}}), false),
+        (json!({"tool": "a", "id": "x", "callId": "x"}), false),
+    ] {
+        assert_eq!(validator.is_valid(&call), is_valid, "{call}");
+    }
+}
+
+#[tokio::test]
+async fn addresses_without_api_lead_to_those_with_it() {
+    let scene = Scene::new();
+    for name in ["health", "docs", "openapi.json"] {
+        let path = format!("/{name}");
+        let response = scene.as_nobody().raw(Method::GET, &path, "", None).await;
+        assert_eq!(response.status(), 302, "{path}");
+        let to = response.headers()["location"].to_str().unwrap();
+        assert_eq!(to, format!("/api/{name}"));
+    }
+}
+
+#[tokio::test]
 async fn every_reference_leads_somewhere() {
     fn references<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
         match value {
@@ -197,10 +299,10 @@ async fn the_served_description_is_this_one() {
 }
 
 #[tokio::test]
-async fn the_page_names_every_route_and_loads_nothing() {
+async fn the_page_names_every_route_of_the_api_and_loads_nothing() {
     let scene = Scene::new();
     let page = openapi::page(scene.api.routes(), "http://localhost");
-    for route in scene.api.routes().iter() {
+    for route in scene.api.routes().iter().filter(|route| !route.is_page) {
         assert!(
             page.contains(&format!("id=\"op-{}\"", route.doc.id)),
             "{}",

@@ -226,22 +226,28 @@ impl JsonSchema for CallBody {
         for name in ["args", "arguments", "parameters"] {
             properties.insert(name.to_owned(), args_property());
         }
-        let once = |names: &[&str]| {
-            let pairs = names.iter().enumerate().flat_map(|(at, name)| {
-                names[at + 1..]
-                    .iter()
-                    .map(move |other| serde_json::json!({"required": [name, other]}))
-            });
-            pairs.collect::<Vec<_>>()
+        // Linters want the properties beside `required`.
+        let all = |names: &[&str]| {
+            let properties: Map<String, Value> = names
+                .iter()
+                .map(|name| ((*name).to_owned(), serde_json::json!({})))
+                .collect();
+            serde_json::json!({"properties": properties, "required": names})
         };
-        let mut twice = once(&["args", "arguments", "parameters"]);
-        twice.extend(once(&["id", "callId"]));
+        let refused = [
+            serde_json::json!({"not": {"anyOf": [all(&["tool"]), all(&["name"])]}}),
+            all(&["tool", "name"]),
+            all(&["args", "arguments"]),
+            all(&["args", "parameters"]),
+            all(&["arguments", "parameters"]),
+            all(&["id", "callId"]),
+        ];
         json_schema!({
             "type": "object",
             "properties": properties,
             "additionalProperties": false,
-            "oneOf": [{"required": ["tool"]}, {"required": ["name"]}],
-            "not": {"anyOf": twice},
+            // In `not`, and not as `oneOf` of the whole: generators would make a union of types without properties.
+            "not": {"anyOf": refused},
         })
     }
 }

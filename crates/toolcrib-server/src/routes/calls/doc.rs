@@ -125,13 +125,13 @@ impl JsonSchema for OutcomeDoc {
         json_schema!({
             "anyOf": [
                 {
-                    "title": "tagged",
+                    "title": "TaggedOutcome",
                     "type": "object",
                     "properties": {"ok": {"const": true}, "value": {}, "metadata": metadata},
                     "required": ["ok", "value", "metadata"],
                 },
                 {
-                    "title": "tagged, failed",
+                    "title": "FailedOutcome",
                     "type": "object",
                     "properties": {
                         "ok": {"const": false},
@@ -149,7 +149,7 @@ impl JsonSchema for OutcomeDoc {
                     "required": ["ok", "error", "metadata"],
                 },
                 {
-                    "title": "simple",
+                    "title": "SimpleOutcome",
                     "type": "object",
                     "properties": {
                         "tool_call_id": {"type": "string"},
@@ -160,7 +160,7 @@ impl JsonSchema for OutcomeDoc {
                     "required": ["tool_call_id", "output", "success"],
                 },
                 {
-                    "title": "detailed",
+                    "title": "DetailedOutcome",
                     "type": "object",
                     "properties": {
                         "success": {"type": "boolean"},
@@ -169,13 +169,20 @@ impl JsonSchema for OutcomeDoc {
                         "error": {"type": "string"},
                         "metadata": {
                             "type": "object",
+                            "properties": {
+                                "execution_time": {"type": "number"},
+                                "start_time": {"type": "string", "format": "date-time"},
+                                "end_time": {"type": "string", "format": "date-time"},
+                                "tool_name": {"type": "string"},
+                                "parameters": {"type": "object"},
+                            },
                             "required": ["execution_time", "start_time", "end_time", "tool_name", "parameters"],
                         },
                     },
                     "required": ["success", "content", "metadata"],
                 },
                 {
-                    "title": "mcp",
+                    "title": "McpOutcome",
                     "type": "object",
                     "properties": {
                         "content": {"type": "array", "items": {"type": "object"}},
@@ -201,18 +208,7 @@ impl JsonSchema for RefusedDoc {
         let outcome = generator.subschema_for::<OutcomeDoc>();
         json_schema!({
             "anyOf": [
-                {
-                    "type": "object",
-                    "properties": {
-                        "ok": {"const": false},
-                        "error": {
-                            "type": "object",
-                            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-                            "required": ["code", "message"],
-                        },
-                    },
-                    "required": ["ok", "error"],
-                },
+                crate::openapi::error_reference(),
                 outcome,
             ],
         })
@@ -293,7 +289,7 @@ impl JsonSchema for CallDoc {
                     "anyOf": [
                         outcome,
                         {
-                            "title": "tagged, from the record",
+                            "title": "RecordedOutcome",
                             "type": "object",
                             "properties": {"ok": {"const": true}, "metadata": {"type": "object"}},
                             "required": ["ok", "metadata"],

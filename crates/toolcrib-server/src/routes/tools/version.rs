@@ -1,12 +1,15 @@
 //! One version of a tool: S4's `/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}`.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 use toolcrib::crib::BundleView;
 use toolcrib::definition::{Problem, Severity};
+use toolcrib::manifest;
 use toolcrib::model::text;
 use toolcrib::registry::{Availability, Entry, Source};
 use toolcrib::source;
@@ -130,6 +133,72 @@ struct ToolFields {
     shadowed_by: Option<String>,
 }
 
+/// A JSON Schema (draft 2020-12) of arguments, without references to elsewhere.
+#[derive(JsonSchema)]
+#[schemars(rename = "ArgumentsSchema", extend("additionalProperties" = true))]
+#[expect(dead_code, reason = "the shape of a document that is open")]
+struct ArgumentsShape {
+    /// `object`.
+    #[schemars(rename = "type")]
+    kind: Option<String>,
+    /// The schema of each argument, by its name.
+    properties: Option<BTreeMap<String, Value>>,
+    /// The names of the arguments that must be there.
+    required: Option<Vec<String>>,
+}
+
+/// The implementation of a tool: of an HTTP tool as its file has it.
+struct ImplementationShape;
+
+impl JsonSchema for ImplementationShape {
+    fn schema_name() -> Cow<'static, str> {
+        "Implementation".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let http = generator.subschema_for::<HttpShape>();
+        json_schema!({
+            "description": "`HttpImplementation` if the type is `http`.",
+            "anyOf": [
+                http,
+                {"type": "object", "description": "of a tool of another type"},
+            ],
+        })
+    }
+}
+
+/// `impl` of an HTTP tool.
+struct HttpShape;
+
+impl JsonSchema for HttpShape {
+    fn schema_name() -> Cow<'static, str> {
+        "HttpImplementation".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let request = generator.subschema_for::<RequestShape>();
+        json_schema!({
+            "description": "One request, or several that are sent one after the other.",
+            "anyOf": [request, {"type": "array", "items": request, "minItems": 1}],
+        })
+    }
+}
+
+/// One request of an HTTP tool, from the schema that editors get.
+struct RequestShape;
+
+impl JsonSchema for RequestShape {
+    fn schema_name() -> Cow<'static, str> {
+        "HttpRequest".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let mut file = manifest::json_schema();
+        let one = file["properties"]["impl"]["anyOf"][0].take();
+        Schema::try_from(one).unwrap_or_default()
+    }
+}
+
 /// What `PUT` takes: S4's `tool.json`. Fields that this version does not know are kept; ids of the path, times and what is computed may be
 /// left out.
 #[derive(JsonSchema)]
@@ -146,12 +215,12 @@ struct ToolBody {
     /// The switch; on if it is left out.
     is_enabled: Option<bool>,
     /// What it takes (JSON Schema).
-    arg_schema: Option<Value>,
+    arg_schema: Option<ArgumentsShape>,
     /// What it returns (JSON Schema).
     output_schema: Option<Value>,
     /// The implementation, in the form its `type` asks for.
     #[schemars(rename = "impl")]
-    implementation: Option<Value>,
+    implementation: Option<ImplementationShape>,
     /// Categories and security tags.
     tags: Option<Vec<String>>,
     /// The path's again, if it is there at all.
