@@ -195,7 +195,7 @@ describe("approvals", () => {
     return crib.api("POST", "/tools/bundles/core/tools/write-file/version/v1/invoke", { args: { path: "notes.md", content: "new text\n" } });
   };
 
-  test("a call is edited and approved in one window while it waits in another", () => scene(null, async (crib, page) => {
+  test("a call of another program is counted, edited and approved", () => scene(null, async (crib, page) => {
     const call = waiting(crib);
     await page.locator(".rail .n.hot").getByText("1").waitFor();
     assert.equal(await page.title(), "(1) Toolcrib");

@@ -1,6 +1,7 @@
 // The page with the keyboard alone, how soon it answers, and the picture of the README.
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { availableParallelism, loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -76,23 +77,27 @@ describe("the keyboard alone", () => {
 });
 
 describe("weight and time", () => {
-  test("the first page can be used within a second in a browser that was never there", () => scene(null, async (crib, page) => {
-    // Signed in, and nothing else: no cache, no connection.
-    const storageState = await page.context().storageState();
-    const times = [];
-    // Best of three: the machine does other work too.
-    for (let round = 0; round < 3 && !(Math.min(...times) <= 1000); round += 1) {
-      const context = await browser.newContext({ storageState, viewport: { width: 1440, height: 900 } });
-      const fresh = await context.newPage();
-      const begun = performance.now();
-      await fresh.goto(`${crib.url}/ui/`, { waitUntil: "commit" });
-      await fresh.locator(".tool-row").first().waitFor();
-      await fresh.getByRole("searchbox", { name: "Filter tools" }).click();
-      times.push(performance.now() - begun);
-      await context.close();
-    }
-    assert.ok(Math.min(...times) <= 1000, `${times.map(Math.round).join(", ")} ms`);
-  }));
+  test("the first page can be used within a second in a browser that was never there", (t) => {
+    // By the clock: where many other things run at once, it says nothing about the page.
+    if (loadavg()[0] > 4 * availableParallelism()) return t.skip(`SKIPPED: the machine is busy (load ${loadavg()[0]})`);
+    return scene(null, async (crib, page) => {
+      // Signed in, and nothing else: no cache, no connection.
+      const storageState = await page.context().storageState();
+      const times = [];
+      // Best of three: the machine does other work too.
+      for (let round = 0; round < 3 && !(Math.min(...times) <= 1000); round += 1) {
+        const context = await browser.newContext({ storageState, viewport: { width: 1440, height: 900 } });
+        const fresh = await context.newPage();
+        const begun = performance.now();
+        await fresh.goto(`${crib.url}/ui/`, { waitUntil: "commit" });
+        await fresh.locator(".tool-row").first().waitFor();
+        await fresh.getByRole("searchbox", { name: "Filter tools" }).click();
+        times.push(performance.now() - begun);
+        await context.close();
+      }
+      assert.ok(Math.min(...times) <= 1000, `${times.map(Math.round).join(", ")} ms`);
+    });
+  });
 
   test("the editor, the builder, the charts and Chinese are not part of the first load", () => scene(null, async (crib, page) => {
     // By what is in the files: their names are the bundler's.

@@ -60,7 +60,7 @@ export const en = {
     /** By keyword of JSON Schema; `limit` is what the schema says there. */
     hints: {
       type: (limit) => `takes ${limit}`, variant: () => "fits none of the kinds that are taken", enum: () => "is none of the values that are taken", const: (limit) => `has to be ${limit}`, not: () => "this value is not taken",
-      minLength: (limit) => `at least ${limit} characters`, maxLength: (limit) => `at most ${limit} characters`, pattern: () => "does not have the form that is asked for", format: (limit) => `is no ${limit}`,
+      minLength: (limit) => `at least ${limit} characters`, maxLength: (limit) => `at most ${limit} characters`, pattern: () => "does not have the form that is asked for", format: (limit) => `is not a valid ${limit}`,
       minimum: (limit) => `at least ${limit}`, maximum: (limit) => `at most ${limit}`, exclusiveMinimum: (limit) => `more than ${limit}`, exclusiveMaximum: (limit) => `less than ${limit}`, multipleOf: (limit) => `a multiple of ${limit}`,
       minItems: (limit) => `at least ${limit} items`, maxItems: (limit) => `at most ${limit} items`, uniqueItems: () => "an item is there twice", contains: () => "an item that has to be there is missing", minContains: () => "too few of the items that have to be there", maxContains: () => "too many of the items that have to be there",
       minProperties: (limit) => `at least ${limit} keys`, maxProperties: (limit) => `at most ${limit} keys`, propertyNames: () => "a key has a name that is not taken", dependentRequired: (limit) => `needs ${limit} too`, false: () => "nothing is taken here",

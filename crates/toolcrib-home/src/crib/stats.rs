@@ -271,12 +271,12 @@ mod tests {
         );
 
         let log = CallLog::new(crib.call_log_path());
+        log.record(record("shell", 5, 5.0, Some(ErrorCode::ApprovalDenied)));
         log.record(record("shell", 10, 5.0, None));
         log.record(record("read_file", 100, 1.0, None));
         log.record(record("read_file", 300, 1.0, Some(ErrorCode::Timeout)));
         log.record(record("read_file", 200, 1.0, Some(ErrorCode::FileNotFound)));
         log.record(record("raed_file", 250, 1.0, Some(ErrorCode::ToolNotFound)));
-        log.record(record("shell", 5, 5.0, Some(ErrorCode::ApprovalDenied)));
         log.flush();
         let mut stats = serde_json::to_value(crib.stats(None).unwrap()).unwrap();
         assert!(stats["log"]["bytes"].as_u64().unwrap() > 500);
