@@ -127,6 +127,10 @@ pub enum StoreError {
 
 impl From<StoreError> for ToolError {
     fn from(error: StoreError) -> Self {
+        let error = match error {
+            StoreError::Storage(error) => return error.into(),
+            other => other,
+        };
         let code = match &error {
             StoreError::BundleNotFound { .. } => ErrorCode::BundleNotFound,
             StoreError::ToolNotFound { .. } => ErrorCode::ToolNotFound,

@@ -94,6 +94,10 @@ pub enum ClientsError {
 
 impl From<ClientsError> for ToolError {
     fn from(error: ClientsError) -> Self {
+        let error = match error {
+            ClientsError::Storage(error) => return error.into(),
+            other => other,
+        };
         let code = match &error {
             ClientsError::Name(_) => ErrorCode::Usage,
             ClientsError::Exists(_) | ClientsError::TooMany => ErrorCode::Conflict,

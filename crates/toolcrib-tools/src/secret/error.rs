@@ -52,7 +52,10 @@ impl SecretError {
 
 impl From<SecretError> for ToolError {
     fn from(error: SecretError) -> Self {
-        ToolError::new(error.code(), error.to_string())
+        match error {
+            SecretError::Storage(error) => error.into(),
+            other => ToolError::new(other.code(), other.to_string()),
+        }
     }
 }
 

@@ -3,9 +3,10 @@
 //! Opening a home judges it more strictly (`toolcrib_home::format`). This is for processes that run for long: a newer version may
 //! have changed the home since a server opened it.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 
 use rustix::fs::OFlags;
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::dir::DurableDir;
@@ -41,15 +42,21 @@ impl DurableDir {
     /// Refuses to write below a home that a newer version has changed. A file that says nothing of ours is not the home's.
     pub(super) fn refuse_newer_format(&self) -> Result<(), StorageError> {
         for place in PLACES {
-            let Ok(file) = self.lock_home().open_at(place, OFlags::RDONLY) else {
-                continue;
+            let file = match self.lock_home().open_at(place, OFlags::RDONLY) {
+                Ok(file) => file,
+                // There is none, or it is someone else's.
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NXIO) => {
+                    continue;
+                }
+                Err(error) => return Err(StorageError::io("read", "format.json", error)),
             };
             let mut text = Vec::new();
-            let read = file.take(MAX_BYTES).read_to_end(&mut text);
-            let found = read
-                .ok()
-                .and_then(|_| serde_json::from_slice::<HomeFormat>(&text).ok());
-            match found {
+            match file.take(MAX_BYTES).read_to_end(&mut text) {
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::IsADirectory => continue,
+                Err(error) => return Err(StorageError::io("read", "format.json", error)),
+            }
+            match serde_json::from_slice::<HomeFormat>(&text).ok() {
                 Some(found) if found.is_newer() && found.written_by.starts_with("toolcrib ") => {
                     return Err(StorageError::NewerHome(found));
                 }

@@ -121,12 +121,13 @@ impl DurableDir {
 
     /// The lock, unless a newer version has changed the home since it was opened.
     fn locked(&self, file: File) -> Result<DirLock, StorageError> {
-        self.refuse_newer_format()?;
-        Ok(DirLock {
+        let lock = DirLock {
             file,
             guarded: self.lock_home().id(),
             counted: None,
-        })
+        };
+        self.refuse_newer_format()?;
+        Ok(lock)
     }
 
     /// Opens the lock file. Opened every time: threads that shared one would share the lock, too.
