@@ -2017,6 +2017,7 @@ export interface components {
             timeoutMs: number;
             /** Format: uint64 */
             maxOutputBytes: number;
+            secrets?: components["schemas"]["SecretNeeded"][];
         };
         Problem: {
             code: string;
@@ -2124,6 +2125,12 @@ export interface components {
             content: string;
             problems: components["schemas"]["Problem"][];
             created: boolean;
+        };
+        SecretNeeded: {
+            name: string;
+            kept: boolean;
+            reason?: string | null;
+            host?: string | null;
         };
         SecretRow: {
             name: string;

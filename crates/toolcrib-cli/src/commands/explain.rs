@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib::config::{Origin, SETTINGS, Setting};
+use toolcrib::crib::SecretNeeded;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::registry::{Entry, Source};
 use toolcrib::wire::{Dropped, mcp_tool};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
-use super::outbound::{hosts, secrets};
+use super::outbound::hosts;
 use super::{Done, format, in_words, open_to_look, reason_of};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
@@ -230,13 +231,14 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     let http = file.and_then(|file| file.definition.as_ref()?.http());
     let hosts = http.map(|http| hosts(http, crib)).unwrap_or_default();
     let secrets = http
-        .map(|http| secrets(http, &spec.bundle, crib))
+        .map(|http| crib.secrets_needed(http, &spec.bundle))
         .unwrap_or_default();
     let not_for_mcp = mcp_tool(spec, None).err().map(Dropped::from);
     let not_for_mcp = not_for_mcp.map(|dropped| dropped.reason);
     if output.json() {
+        let secrets = secrets.into_iter().map(SecretNeeded::without_host);
         let mut document = json!({
-            "tool": spec.name, "hosts": hosts, "secrets": secrets, "reference": spec.reference(), "source": entry.source(),
+            "tool": spec.name, "hosts": hosts, "secrets": secrets.collect::<Vec<_>>(), "reference": spec.reference(), "source": entry.source(),
             "offered": reason.is_none(), "state": state, "reason": reason, "reasons": obstacles,
             "approval": approval, "effects": spec.effects,
             "timeoutMs": u64::try_from(limits.timeout.as_millis()).unwrap_or(u64::MAX),

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use toolcrib::Crib;
 use toolcrib::config::Origin;
 use toolcrib::egress::HostVerdict;
 use toolcrib::manifest::HttpDefinition;
-use toolcrib::{Crib, Slug};
 
 /// What the setting `allowedHosts` has to be for a host to be in it.
 pub(super) struct Missing {
@@ -64,20 +64,6 @@ pub(super) struct HostNeeded {
     reason: Option<String>,
 }
 
-/// A secret that a tool sends.
-#[derive(Debug, Serialize)]
-pub(super) struct SecretNeeded {
-    name: String,
-    /// Whether it is kept here.
-    kept: bool,
-    /// Why a call cannot have it, in the words of the call.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// The one host that would receive it; none where the tool has several.
-    #[serde(skip)]
-    host: Option<String>,
-}
-
 /// The hosts of a tool, and whether the settings name them.
 pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded> {
     let targets = definition.targets().into_iter();
@@ -101,54 +87,11 @@ pub(super) fn hosts(definition: &HttpDefinition, crib: &Crib) -> Vec<HostNeeded>
         .collect()
 }
 
-/// The secrets of a tool, and whether its calls can have them: that they are saved here, and bound to the hosts that receive them.
-pub(super) fn secrets(
-    definition: &HttpDefinition,
-    bundle: &Slug,
-    crib: &Crib,
-) -> Vec<SecretNeeded> {
-    let told = definition.told();
-    let host = match definition.targets().as_slice() {
-        [target] => Some(target.entry()),
-        _ => None,
-    };
-    let names = definition.secrets().into_iter();
-    names
-        .map(|name| {
-            let mut targets = told.iter().filter(|(told, _)| *told == name);
-            let refused =
-                targets.find_map(|(_, target)| crib.secrets().reveal(name, bundle, target).err());
-            SecretNeeded {
-                name: name.as_str().to_owned(),
-                kept: crib.secrets().contains(name).unwrap_or(false),
-                reason: refused.map(|error| error.to_string()),
-                host: host.clone(),
-            }
-        })
-        .collect()
-}
-
 impl HostNeeded {
     pub(super) fn in_words(&self) -> String {
         match &self.reason {
             None => format!("{} is in `allowedHosts`", self.entry),
             Some(reason) => format!("{} cannot be reached: {reason}", self.entry),
-        }
-    }
-}
-
-impl SecretNeeded {
-    pub(super) fn in_words(&self) -> String {
-        let name = &self.name;
-        match (&self.reason, &self.host) {
-            (None, _) => format!("{name} is kept here"),
-            (Some(reason), _) if self.kept => format!("{name} cannot be used: {reason}"),
-            (Some(_), Some(host)) => {
-                format!("{name} is missing: `toolcrib secret set {name} --host {host}` asks for it")
-            }
-            (Some(_), None) => {
-                format!("{name} is missing: `toolcrib secret set {name}` asks for it")
-            }
         }
     }
 }

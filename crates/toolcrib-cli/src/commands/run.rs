@@ -68,7 +68,7 @@ pub(super) fn run(args: &RunArgs, global: &Global, output: &Output) -> Done {
     let entry = crib.registry().find(&args.tool).ok();
     let spec = entry.as_ref().map(|entry| entry.spec().as_ref());
     if args.dry_run {
-        return dry_run(crib.registry().plan(request)?, &crib, output);
+        return dry_run(&crib.planned(request)?, output);
     }
     let runtime = remote::runtime()?;
     // A person at the terminal answers what an interactive tool asks; without one it gets its default answer.

@@ -60,6 +60,8 @@ const LOOKING: &[&[&str]] = &[
     &["show", "acme/weather", "--json"],
     &["show", "told"],
     &["show", "reed_file"],
+    &["run", "read_file", "path=a.txt", "--dry-run"],
+    &["run", "acme/weather", "city=Bern", "--dry-run", "--json"],
     &["search", "read"],
     &["search", "weather", "--json"],
     &["search", "weather", "--all", "--plain"],

@@ -63,8 +63,8 @@ pub use listing::{BundlePage, BundleQuery, DEFAULT_PAGE, MAX_PAGE, ToolPage, Too
 pub use shown::{
     Arrival, BundleRow, ChangeShown, ChangedField, CheckedText, ComparedShown, ComparedTool,
     ComparisonShown, DamagedTool, ImportShown, LimitsShown, ListQuery, ListedTool, NameContest,
-    ParameterShown, ProblemRow, RanCommand, ReachShown, RuleRow, RulesTest, Runs, SecretRow,
-    SecretShown, ToldSecret, ToolList, ToolRow, ToolShown, moved,
+    ParameterShown, Planned, ProblemRow, RanCommand, ReachShown, RuleRow, RulesTest, Runs,
+    SecretNeeded, SecretRow, SecretShown, ToldSecret, ToolList, ToolRow, ToolShown, moved,
 };
 pub use stats::{CallStats, Durations, HourStats, Hours, LogStats, Stats, StoreStats, ToolStats};
 pub use texts::{SavedTool, ToolText};

@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::invocation::Invocation;
+use crate::shell::programs::{self, Fact};
 
 /// A pattern for hosts.
 #[derive(Debug, Clone, PartialEq)]
@@ -207,10 +208,8 @@ fn number(text: &str) -> Option<u64> {
 
 /// The hosts that a command's words name: URLs anywhere, and the words that are hosts for the programs that take them.
 pub(super) fn of(command: &Invocation<'_>) -> Vec<String> {
-    if matches!(
-        command.name,
-        "echo" | "printf" | "grep" | "rg" | "sed" | "awk" | "egrep" | "fgrep"
-    ) {
+    let named = programs::find(command.name).map_or("", |program| program.get(Fact::Hosts));
+    if named == "none" {
         return Vec::new();
     }
     let mut hosts = Vec::new();
@@ -232,12 +231,11 @@ pub(super) fn of(command: &Invocation<'_>) -> Vec<String> {
             .map(|arg| arg.text.as_ref())
     };
     let plain = |text: &&str| !text.contains("://") && !text.contains(char::is_whitespace);
-    match command.name {
-        "curl" | "wget" | "http" | "https" | "ssh" | "sftp" | "nc" | "ncat" | "netcat"
-        | "telnet" | "ping" | "dig" | "nslookup" | "host" | "nmap" | "mosh" | "ftp" | "socat" => {
+    match named {
+        "operands" => {
             hosts.extend(operands().filter(plain).filter_map(host_in));
         }
-        "scp" | "rsync" | "git" => hosts.extend(
+        "remote" => hosts.extend(
             operands()
                 .filter(plain)
                 .filter(|text| {

@@ -165,10 +165,12 @@ impl<'s> Invocation<'s> {
     }
 
     fn has_spelling(&self, spelling: &str, certainty: Certainty) -> bool {
-        let (letters, names) = options_with_value(self.name);
-        let letters = match certainty {
-            Certainty::Certain => letters,
-            Certainty::Perhaps => "",
+        let program = programs::find(self.name);
+        let fact = |fact| program.map_or("", |program| program.get(fact));
+        let (spelled, valued) = (fact(Fact::Spelled), fact(Fact::TakesValue));
+        let takes_value = |option: &str| valued.split_ascii_whitespace().any(|name| name == option);
+        let is_valued_letter = |letter: char| {
+            certainty == Certainty::Certain && takes_value(letter.encode_utf8(&mut [0; 4]))
         };
         let given = || {
             let mut is_value = false;
@@ -178,11 +180,11 @@ impl<'s> Invocation<'s> {
                 }
                 let text = arg.text.as_ref();
                 if text.starts_with("--") {
-                    is_value = names.contains(&text);
+                    is_value = takes_value(text);
                     return Some(text);
                 }
                 // What comes after a letter with a value is that value.
-                match text.find(|c| letters.contains(c)) {
+                match text.find(is_valued_letter) {
                     Some(at) => {
                         is_value = at + 1 == text.len();
                         Some(&text[..=at])
@@ -203,7 +205,7 @@ impl<'s> Invocation<'s> {
                     || (!option.starts_with("--")
                         && option[1..]
                             .chars()
-                            .any(|c| spelled_out(self.name, c) == Some(long)))
+                            .any(|c| spelled_out(spelled, c) == Some(long)))
             });
         }
         if options().any(|option| option == spelling) {
@@ -211,13 +213,13 @@ impl<'s> Invocation<'s> {
         }
         let letters = spelling.trim_start_matches('-');
         letters.chars().all(|letter| {
-            let same: &[char] = match (self.name, letter) {
-                ("rm", 'r' | 'R') => &['r', 'R'],
-                (_, letter) => &[letter],
+            let same: &[char] = match letter {
+                'r' | 'R' if fact(Fact::Destroys) == "tree" => &['r', 'R'],
+                letter => &[letter],
             };
             options().any(|option| {
                 (!option.starts_with("--") && option[1..].contains(same))
-                    || long_of(self.name, letter).is_some_and(|long| is_long(option, long))
+                    || long_of(spelled, letter).is_some_and(|long| is_long(option, long))
             })
         })
     }
@@ -311,54 +313,22 @@ fn is_long(option: &str, long: &str) -> bool {
     !given.is_empty() && long.starts_with(given)
 }
 
-/// The long spelling of a short option, for the programs that rules are often about.
-fn spelled_out(name: &str, letter: char) -> Option<&'static str> {
-    Some(match (name, letter) {
-        ("rm" | "cp", 'r' | 'R') | ("chmod" | "chown" | "chgrp" | "ls", 'R') | ("grep", 'r') => {
-            "recursive"
-        }
-        ("rm" | "cp" | "mv" | "ln" | "git" | "npm", 'f') => "force",
-        ("git", 'd') => "delete",
-        ("git", 'n') => "dry-run",
-        ("curl" | "sort", 'o') => "output",
-        ("wget", 'O') => "output-document",
-        ("sed", 'i') => "in-place",
-        _ => return None,
+/// The long spelling of a short option, of those in a program's fact.
+fn spelled_out(spelled: &'static str, letter: char) -> Option<&'static str> {
+    let mut pairs = spelled.split_ascii_whitespace();
+    pairs.find_map(|pair| {
+        let (letters, long) = pair.split_once('=')?;
+        letters.contains(letter).then_some(long)
     })
 }
 
 /// The same for a short option that a rule names, where most programs agree.
-fn long_of(name: &str, letter: char) -> Option<&'static str> {
-    spelled_out(name, letter).or(match letter {
+fn long_of(spelled: &'static str, letter: char) -> Option<&'static str> {
+    spelled_out(spelled, letter).or(match letter {
         'r' => Some("recursive"),
         'f' => Some("force"),
         _ => None,
     })
-}
-
-/// Options of a program, or of its subcommands, that take a value: letters, and names that take the next word as theirs.
-fn options_with_value(name: &str) -> (&'static str, &'static [&'static str]) {
-    match name {
-        "git" => (
-            "Ccemos",
-            &[
-                "--git-dir",
-                "--work-tree",
-                "--namespace",
-                "--sort",
-                "--format",
-                "--source",
-                "--exclude",
-                "--expire",
-                "--expire-unreachable",
-                "--push-option",
-                "--receive-pack",
-                "--repo",
-                "--message",
-            ],
-        ),
-        _ => ("", &[]),
-    }
 }
 
 /// Whether letters and words that may be an option's value count as options.

@@ -185,3 +185,17 @@ fn following_values_is_bounded() {
     ));
     judge(&format!("ls | {}", ["xargs rm"; 2000].join(" | ")));
 }
+
+#[test]
+fn programs_that_destroy_files_in_the_same_way_are_asked_about_alike() {
+    for name in ["rm", "grm", "srm", "wipe"] {
+        are_asked(&[
+            &format!("{name} *"),
+            &format!("{name} -R *"),
+            &format!("find . -type f | xargs {name}"),
+            &format!("for f in $(git ls-files); do {name} \"$f\"; done"),
+        ]);
+    }
+    are_asked(&["sponge *", "find . -type f -exec sponge {} +"]);
+    pass(&["grm old.txt", "srm build/a.o", "sponge notes.md"]);
+}

@@ -19,12 +19,6 @@ const MAX_FILES: usize = 200;
 /// The most words of which one may be the script.
 const MAX_NAMES: usize = 16;
 
-/// Wrappers that run what they are given once, in the order of its text. All others may run it again.
-const RUN_ONCE: &[&str] = &[
-    "bash", "builtin", "chrt", "command", "dash", "doas", "env", "eval", "exec", "ionice", "ksh",
-    "nice", "nohup", "setsid", "sh", "stdbuf", "sudo", "time", "timeout", "zsh",
-];
-
 impl Walker {
     /// Notes the program of a command, if a path names it, and the script of an interpreter that has no reader here.
     pub(super) fn note_program(&mut self, command: &SimpleCommand) {
@@ -206,7 +200,7 @@ pub fn may_change(script: &Script, file: &RunFile) -> bool {
     };
     let runs_again = |command: &SimpleCommand| {
         let mut via = command.via.iter();
-        via.any(|via| !RUN_ONCE.contains(&via.as_str()))
+        via.any(|via| !programs::is(via, Fact::Once, "yes"))
     };
     let in_any_order = script.files.in_any_order || script.commands.iter().any(runs_again);
     let mut others = script.commands.iter().enumerate();

@@ -31,16 +31,17 @@ macro_rules! facts {
 }
 
 facts! {
-    Names "names" Like "like" Runs "runs" Removes "removes" Reader "reader"
+    Names "names" Like "like" Runs "runs" Removes "removes" Destroys "destroys" Once "once" Reader "reader"
     Flags "flags" Valued "valued" Optional "optional" Long "long" LongValued "long-valued"
     Before "before" Sets "sets" Moves "moves" Elsewhere "elsewhere" StartsShell "starts-shell"
     Verbs "verbs" Skips "skips" Commands "commands" Programs "programs" Loads "loads" Asks "asks"
     Unclear "unclear" Settings "settings" LoadsSettings "loads-settings" Signs "signs"
-    Texts "texts" TextSigns "text-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Output "output" Reads "reads"
+    Texts "texts" TextSigns "text-signs" Input "input" File "file" Keyword "keyword" Prints "prints" Output "output" Selects "selects" Reads "reads"
     Harmless "harmless" Language "language" Code "code" Values "values" Stops "stops"
     Scripts "scripts" Plain "plain" Starts "starts" Evals "evals" Odd "odd" Mains "mains"
     Evaluators "evaluators" Operands "operands" First "first" Unless "unless" Text "text"
-    Writes "writes" InPlace "in-place" Leading "leading" Evaluates "evaluates" Filter "filter"
+    Writes "writes" InPlace "in-place" Leading "leading" Spelled "spelled"
+    TakesValue "takes-value" Hosts "hosts" Evaluates "evaluates" Filter "filter"
     Opens "opens" Forbids "forbids" Executes "executes" Recipes "recipes" Script "script" Typed "typed"
 }
 
@@ -59,6 +60,11 @@ impl Fact {
                 | Fact::Writes
                 | Fact::InPlace
                 | Fact::Leading
+                | Fact::Spelled
+                | Fact::TakesValue
+                | Fact::Hosts
+                | Fact::Once
+                | Fact::Selects
                 | Fact::Script
                 | Fact::Typed
         )

@@ -112,6 +112,10 @@ fn facts_with_few_values_have_one_of_them() {
     let known: &[(Fact, &[&str])] = &[
         (Fact::Runs, &["others", "code"]),
         (Fact::Removes, &["names", "otherwise"]),
+        (Fact::Destroys, &["tree", "files", "input", "script"]),
+        (Fact::Hosts, &["operands", "remote", "none"]),
+        (Fact::Once, &["yes"]),
+        (Fact::Selects, &["yes"]),
         (Fact::Unclear, &["any", "bare", "dynamic", "value"]),
         (Fact::Input, &["arguments", "queries", "commands"]),
         (Fact::File, &["first", "run"]),

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use serde_json::json;
+use toolcrib::crib::Planned;
 use toolcrib::{CallId, CallRequest, Crib, ErrorCode, Outcome, ToolError};
-use toolcrib_server::client::{CallBody, Client, ClientError};
+use toolcrib_server::client::{Ask, CallBody, Client, ClientError};
 
-use super::print::{CallSetting, print_outcome};
+use super::print::{CallSetting, dry_run, print_outcome};
 use super::{Asking, How, Job, execute, exit_code, request};
 use crate::args::{Global, RunArgs};
 use crate::commands::{Answerer, Done, answerer, nobody_to_ask};
@@ -128,12 +130,6 @@ pub(super) fn in_own_words(outcome: &mut Outcome, made: Where, global: &Global, 
 
 /// `run` through a server that was named.
 pub(super) fn run(args: &RunArgs, server: &Backend, global: &Global, output: &Output) -> Done {
-    if args.dry_run {
-        return Err(CliError::usage(
-            "`--dry-run` works on the files of this machine, not through a server",
-        )
-        .with_hint("type it on the machine of the server"));
-    }
     let tool = match server.wait_raw(remote::look_up_at(&args.tool, &server.client)) {
         Ok(tool) => Some(tool),
         // There is none: the call itself will say so.
@@ -142,6 +138,17 @@ pub(super) fn run(args: &RunArgs, server: &Backend, global: &Global, output: &Ou
     };
     let spec = tool.as_ref().map(|tool| &tool.spec);
     let request = request(args, global, spec, output)?;
+    if args.dry_run {
+        let body = CallBody {
+            tool: request.tool,
+            args: request.args,
+            timeout_ms: request.limits.timeout_ms,
+            session: prompt::session(),
+            ..CallBody::default()
+        };
+        let plan: Planned = server.ask(Ask::post("/api/plan", &json!(body)))?;
+        return dry_run(&plan, output);
+    }
     let answerer = answerer(global, args.yes, args.wait_approval, output);
     let mut through = through(server.client.clone(), &request, args, &answerer);
     if !server.client.address().is_this_machine() {

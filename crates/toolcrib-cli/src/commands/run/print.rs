@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolcrib::crib::{Planned, SecretNeeded};
 use toolcrib::model::outcome::HeldNote;
 use toolcrib::model::{JsonObject, text};
 use toolcrib::wire::{ResultShape, render};
-use toolcrib::{Crib, ErrorCode, Outcome, Plan, ToolError, ToolOutput};
+use toolcrib::{ErrorCode, Outcome, ToolError, ToolOutput};
 
 use crate::args::RunArgs;
-use crate::commands::outbound::{SecretNeeded, secrets};
 use crate::commands::{Done, in_words, word};
 use crate::duration;
 use crate::failure::print_error;
@@ -214,28 +214,14 @@ fn print_result(result: &ToolOutput, output: &Output) {
     }
 }
 
-/// The secrets that the planned call would need, and whether it could have them.
-fn secrets_of(plan: &Plan, crib: &Crib) -> Vec<SecretNeeded> {
-    let Ok(entry) = crib.registry().find(&plan.tool) else {
-        return Vec::new();
-    };
-    let files = crib.tool_files();
-    let definition = files
-        .file_of(&entry)
-        .and_then(|file| file.definition.as_ref()?.http());
-    definition
-        .map(|http| secrets(http, &entry.spec().bundle, crib))
-        .unwrap_or_default()
-}
-
-pub(super) fn dry_run(plan: Plan, crib: &Crib, output: &Output) -> Done {
-    let secrets = secrets_of(&plan, crib);
+pub(super) fn dry_run(plan: &Planned, output: &Output) -> Done {
     if output.json() {
-        let mut value = json!(plan);
-        if let (Some(fields), false) = (value.as_object_mut(), secrets.is_empty()) {
-            fields.insert("secrets".to_owned(), json!(secrets));
-        }
-        output.document(&json!({"ok": true, "value": value}));
+        let secrets = plan.secrets.iter().cloned();
+        let plan = Planned {
+            secrets: secrets.map(SecretNeeded::without_host).collect(),
+            ..plan.clone()
+        };
+        output.document(&json!({"ok": true, "value": plan}));
         return Ok(ExitCode::SUCCESS);
     }
     let parameters = serde_json::to_string(&plan.parameters).unwrap_or_default();
@@ -248,7 +234,7 @@ pub(super) fn dry_run(plan: Plan, crib: &Crib, output: &Output) -> Done {
         toolcrib::Verdict::Ask => format!("asks first: {ask}"),
         toolcrib::Verdict::Deny => format!("is refused: {ask}"),
     };
-    let effects = match plan.effects.tags().as_slice() {
+    let effects = match plan.effects.as_slice() {
         [] => "unknown".to_owned(),
         tags => tags.join(", "),
     };
@@ -257,7 +243,7 @@ pub(super) fn dry_run(plan: Plan, crib: &Crib, output: &Output) -> Done {
     output.line(&format!("with     {}", text::shorten(&parameters, 2000)));
     output.line(&format!("effects  {effects}"));
     output.line(&format!("verdict  {verdict}"));
-    for secret in &secrets {
+    for secret in &plan.secrets {
         output.line(&format!("secret   {}", text::visible(&secret.in_words())));
     }
     let timeout = Duration::from_millis(plan.timeout_ms);

@@ -7,6 +7,7 @@ mod bundle;
 mod check;
 mod comparison;
 mod listed;
+mod planned;
 mod rules;
 mod secret;
 mod tool;
@@ -21,6 +22,7 @@ pub use comparison::{
 pub use listed::{
     ChangeShown, DamagedTool, ListQuery, ListedTool, ParameterShown, ToolList, ToolShown,
 };
+pub use planned::{Planned, SecretNeeded};
 pub use rules::{RanCommand, RuleRow, RulesTest};
 pub use secret::SecretRow;
 pub use tool::{LimitsShown, ToolRow};

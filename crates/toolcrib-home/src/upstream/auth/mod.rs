@@ -4,7 +4,7 @@
 //! challenge  what a server wants       discovery  the authorization server
 //! client     our identity there       session    a token with every request, and another when it is over
 //! login      stored logins              loopback   the browser's answer
-//! reach      the way to all of them    error      why access was refused
+//! auth_client  the way to all of them  error    why access was refused
 //! ```
 //!
 //! A server that is configured with `auth = "oauth"` is reached through what an authorizer makes of the plain exchange: it adds a token to

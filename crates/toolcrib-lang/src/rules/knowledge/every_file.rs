@@ -29,10 +29,10 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     for (index, command) in commands.iter().enumerate() {
         let is_whole = |word: &Word| !word.is_static() && names_whole_root(command, word);
         let whole = |arg: &&Arg<'_>| is_whole(arg.word) || arg.possible.words.iter().any(is_whole);
-        let destroys = match command.name {
-            "rm" => !command.has_certainly(&recursive),
-            "unlink" | "shred" | "truncate" | "tee" => true,
-            "sed" | "gsed" => empties(command),
+        let destroys = match destroys(command.name) {
+            "tree" => !command.has_certainly(&recursive),
+            "files" | "input" => true,
+            "script" => empties(command),
             _ => false,
         };
         if destroys && let Some(arg) = command.operands().find(whole) {
@@ -93,10 +93,13 @@ fn destroys_found(command: &Invocation<'_>) -> bool {
     let operands = || command.operands();
     let found = |arg: &Arg<'_>| is_found(arg.word);
     writes
+        || match destroys(command.name) {
+            "tree" | "files" => operands().any(found),
+            "input" => !command.has("-a|--append") && operands().any(found),
+            "script" => empties(command) && operands().any(found),
+            _ => false,
+        }
         || match command.name {
-            "rm" | "unlink" | "shred" | "truncate" | "srm" => operands().any(found),
-            "tee" | "sponge" => !command.has("-a|--append") && operands().any(found),
-            "sed" | "gsed" => empties(command) && operands().any(found),
             // `mv -t away {}`, `mv {} away`
             "mv" => {
                 let to_one_place = command.has("-t|--target-directory")
@@ -121,6 +124,11 @@ fn destroys_found(command: &Invocation<'_>) -> bool {
             }
             _ => false,
         }
+}
+
+/// How a program destroys the files it is given; empty if it does not.
+fn destroys(name: &str) -> &'static str {
+    programs::find(name).map_or("", |program| program.get(Fact::Destroys))
 }
 
 /// Whether a word is a path that is known only when it runs, and nothing else.
@@ -150,7 +158,7 @@ fn piped_from<'c, 's>(
     }
     let at = before.iter().rposition(|other| !other.command.piped)?;
     let selects = |filter: &&Invocation<'_>| {
-        FILTERS.contains(&filter.name)
+        is_filter(filter.name)
             && !filter.has("-v|--invert-match")
             && !filter
                 .operands()
@@ -162,7 +170,7 @@ fn piped_from<'c, 's>(
     }
     let head = before[at];
     // `cat list | xargs rm`
-    if programs::is(head.name, Fact::Output, "lines") && !FILTERS.contains(&head.name) {
+    if programs::is(head.name, Fact::Output, "lines") && !is_filter(head.name) {
         let read = head.command.redirects.iter();
         let read = read.filter(|redirect| redirect.kind == RedirectKind::Read);
         let read = read.filter_map(|redirect| redirect.target.as_static());
@@ -411,8 +419,10 @@ fn substitutions(word: &Word) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Programs that pass on only the lines that fit.
-const FILTERS: [&str; 4] = ["grep", "egrep", "fgrep", "rg"];
+/// Whether a program passes on only the lines that fit.
+fn is_filter(name: &str) -> bool {
+    programs::is(name, Fact::Selects, "yes")
+}
 
 /// The program that lists, and of git the subcommand.
 fn kind<'i>(listing: &'i Invocation<'_>) -> (&'i str, Option<&'i str>) {
@@ -442,7 +452,7 @@ fn prints(source: &str, listing: &Invocation<'_>) -> bool {
     let is_one_pipeline = !source.contains([';', '&', '\n']) && !source.contains("||");
     let selects = |filter: &str| {
         let mut words = filter.split_whitespace();
-        let is_filter = words.next().is_some_and(|name| FILTERS.contains(&name));
+        let is_filter = words.next().is_some_and(is_filter);
         let mut words = words.peekable();
         while words
             .next_if(|word| {

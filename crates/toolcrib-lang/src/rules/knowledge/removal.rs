@@ -16,12 +16,10 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let recursive = Flag::parse("-r|--recursive");
     for command in facts.commands() {
         match command.name {
-            "rm" | "grm" | "srm" | "wipe" if command.has_certainly(&recursive) => {
-                rm(command, facts, find);
-            }
-            "rm" | "grm" | "srm" | "wipe" => perhaps_recursive(command, facts, find),
             "find" | "gfind" => find_removes(command, facts, find),
-            _ => {}
+            name if !programs::is(name, Fact::Destroys, "tree") => {}
+            _ if command.has_certainly(&recursive) => rm(command, facts, find),
+            _ => perhaps_recursive(command, facts, find),
         }
     }
 }

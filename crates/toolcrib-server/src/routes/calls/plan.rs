@@ -2,45 +2,12 @@
 
 use futures_util::FutureExt as _;
 use http::{Method, StatusCode};
-use schemars::JsonSchema;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use toolcrib::Verdict;
+use serde_json::json;
+use toolcrib::crib::Planned;
 
 use super::body;
 use crate::api::{Answer, Api, ApiRequest, Route, Who, json_response};
 use crate::routes::{blocking, read_aside};
-
-/// What a call would do.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Planned {
-    /// The tool's name for models.
-    tool: String,
-    /// Which tool exactly: `bundle/slug@version`.
-    reference: String,
-    /// The arguments it would receive, with defaults and without secrets.
-    parameters: Map<String, Value>,
-    /// What it may do to the world.
-    effects: Vec<String>,
-    /// What it would do, in words.
-    effect: String,
-    /// Whether it would run at once, ask first, or be refused.
-    verdict: Verdict,
-    /// The grant that lets it run without asking.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    grant: Option<String>,
-    /// Why it would ask or be refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// What would change in a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
-    /// How long it may run, in milliseconds.
-    timeout_ms: u64,
-    /// How long each text of its output may be.
-    max_output_bytes: u64,
-}
 
 /// The routes of this topic.
 pub(super) fn routes() -> Vec<Route> {
@@ -67,19 +34,6 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn plan(api: Api, asked: ApiRequest) -> Answer {
     let (_, wanted) = read_aside(asked, |asked| body::read(asked, None)).await?;
-    let plan = blocking(move || api.crib().registry().plan(wanted.request)).await?;
-    let planned = Planned {
-        tool: plan.tool,
-        reference: plan.reference,
-        parameters: plan.parameters,
-        effects: plan.effects.tags().into_iter().map(str::to_owned).collect(),
-        effect: plan.effect,
-        verdict: plan.verdict,
-        grant: plan.grant,
-        reason: plan.reason,
-        diff: plan.diff,
-        timeout_ms: plan.timeout_ms,
-        max_output_bytes: plan.max_output_bytes,
-    };
+    let planned = blocking(move || api.crib().planned(wanted.request)).await?;
     Ok(json_response(StatusCode::OK, &planned))
 }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! publish       what models see                     arguments     transform, validation; paths
-//! question      approval, shell text for the rules  reach         permissions as a wall
+//! question      approval, shell text for the rules  command_reach permissions as a wall
 //! surroundings  variables, directories; temp        programs      which command, what is missing
 //! running       one program                         steps         several, as a graph
 //! cleaning      what is done at the end             alias         another tool with presets
