@@ -31,6 +31,7 @@ pub use approval::{Required, RequiresApproval};
 pub use codes::{CODES, ProblemCode, code};
 pub(crate) use fix::fix_by;
 pub use fix::{Fixed, fix};
+pub use meaning::Meaning;
 pub use parameter::{Parameter, Validation};
 
 pub use crate::template::{Format, ParameterKind};
@@ -96,8 +97,8 @@ pub struct Definition {
     pub input: Option<Text>,
     /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
-    /// SHA-256 of what the file says, in hex, without comments and layout: what trust is pinned to.
-    pub meaning: String,
+    /// What the file says, without comments, layout, quotes and order: what trust is pinned to.
+    pub meaning: Meaning,
     /// Where the tools that it names are named, in the order of [`Definition::uses`].
     pub uses_at: Vec<UseAt>,
 }
@@ -593,6 +594,6 @@ fn read_text(
     }
     let digest = crate::model::names::hex(&Sha256::digest(bytes));
     let mut definition = read::definition(&root, stem, digest, found)?;
-    definition.meaning = meaning::digest(&root);
+    definition.meaning = Meaning::of(&root, &fields::FORMAT);
     Some(definition)
 }

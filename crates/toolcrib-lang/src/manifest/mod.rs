@@ -30,7 +30,7 @@ pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template,
 use crate::definition::fields::Syntax;
 use crate::definition::problem::{self, Findings, SpannedProblem};
 use crate::definition::{
-    Fixed, Problem, RequiresApproval, fix_by, hidden, meaning, schema, shape, values, yaml,
+    Fixed, Meaning, Problem, RequiresApproval, fix_by, hidden, schema, shape, values, yaml,
 };
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
@@ -74,8 +74,8 @@ pub struct HttpDefinition {
     pub max_received: Option<u64>,
     /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
-    /// SHA-256 of what the file says, in hex, without comments and layout: what trust is pinned to.
-    pub meaning: String,
+    /// What the file says, without comments, layout, quotes and order: what trust is pinned to.
+    pub meaning: Meaning,
     /// Where each argument is declared, in bytes of the file.
     pub arguments_at: Vec<(String, Range<usize>)>,
 }
@@ -456,7 +456,7 @@ fn read_text(
     }
     let digest = crate::model::names::hex(&Sha256::digest(bytes));
     let mut definition = read::definition(&root, stem, digest, how == Look::Thorough, found)?;
-    definition.meaning = meaning::digest(&root);
+    definition.meaning = Meaning::of(&root, &fields::FORMAT);
     Some(definition)
 }
 

@@ -20,7 +20,7 @@ mod tests;
 use super::fields::FORMAT;
 use super::problem::{Findings, SpannedProblem};
 use super::yaml::Node;
-use super::{Definition, UseAt};
+use super::{Definition, Meaning, Places, UseAt};
 use crate::model::names::{Slug, Version};
 use at::At;
 use templates::Templates;
@@ -91,7 +91,7 @@ pub(super) fn definition(
         ignore_errors: root.boolean("ignore-errors").unwrap_or(false),
         input,
         digest,
-        meaning: String::new(),
+        meaning: Meaning::default(),
         uses_at: uses_at(root),
     })
 }

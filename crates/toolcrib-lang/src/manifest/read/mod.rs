@@ -105,7 +105,7 @@ pub(super) fn definition(
         max_sent: limits.max_sent,
         max_received: limits.max_received,
         digest,
-        meaning: String::new(),
+        meaning: crate::definition::Meaning::default(),
         arguments_at: arguments
             .into_iter()
             .map(|argument| (argument.name, argument.span))

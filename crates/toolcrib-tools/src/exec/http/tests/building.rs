@@ -89,7 +89,7 @@ fn definition(path: &str, query: Option<&str>) -> HttpDefinition {
         max_sent: None,
         max_received: None,
         digest: String::new(),
-        meaning: String::new(),
+        meaning: crate::definition::Meaning::default(),
         arguments_at: Vec::new(),
     }
 }
