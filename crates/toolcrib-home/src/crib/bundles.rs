@@ -16,7 +16,10 @@ use crate::model::names::{Slug, Version};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
-use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
+use crate::source::{
+    Checked, FileDefinition, check_record, command_of_record, definition_of_record,
+    refusal_of_record,
+};
 use crate::spec::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
 use crate::store::{
     BundleDigest, BundleDraft, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
@@ -257,6 +260,11 @@ impl Crib {
             Some(refusal) => Err(refusal),
             None => Ok(checked.manifest),
         }
+    /// The definition of a stored tool that may have tests; none for a tool of another kind.
+    pub fn definition_of(&self, record: &StoredTool) -> Option<FileDefinition> {
+        definition_of_record(&record.manifest().ok()?)
+    }
+
     }
 
     /// Refuses a definition with the value of a secret in it: it would be in a file that everybody may read, show and pass on.

@@ -186,6 +186,17 @@ impl FileDefinition {
         }
     }
 
+    /// Its own tests, in the order of the file.
+    pub fn tests(&self) -> Vec<&TestCase> {
+        match self {
+            FileDefinition::Command(definition) => definition.tests.iter().collect(),
+            FileDefinition::Http(definition) => {
+                let tests = definition.tests.iter();
+                tests.map(|test| &test.case).collect()
+            }
+        }
+    }
+
     /// The other tools that it names. HTTP tools name none.
     pub fn uses(&self) -> Vec<&str> {
         match self {

@@ -56,7 +56,7 @@ pub use scope::Scope;
 pub use stored::refusal_of;
 pub(crate) use stored::{
     Checked, StoredTools, Workshop, check as check_record, command_of as command_of_record,
-    refusal as refusal_of_record,
+    definition_of as definition_of_record, refusal as refusal_of_record,
 };
 pub use trust::{Review, ReviewedFile, runs};
 pub(crate) use upstream::UpstreamTools;

@@ -14,6 +14,7 @@ mod json;
 mod read;
 mod sends;
 mod template;
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 pub use effects::{effects_of, reads};
 pub use sends::requests;
 pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template, UrlTemplate};
+pub use tests::{ExpectedRequest, HttpTest, Respond};
 
 use crate::definition::fields::Syntax;
 use crate::definition::problem::{self, Findings, SpannedProblem};
@@ -72,6 +74,8 @@ pub struct HttpDefinition {
     pub max_sent: Option<u64>,
     /// `limits.maxReceivedBytes`: of all answers of a call together, unpacked.
     pub max_received: Option<u64>,
+    /// Its own tests.
+    pub tests: Vec<HttpTest>,
     /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
     /// What the file says, without comments, layout, quotes and order: what trust is pinned to.

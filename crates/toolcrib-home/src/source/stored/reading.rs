@@ -16,6 +16,7 @@ use crate::model::digest::Digester;
 use crate::model::names::WireName;
 use crate::model::text::shorten;
 use crate::schema::Schema;
+use crate::source::FileDefinition;
 use crate::spec::manifest::{ToolKind, ToolManifest};
 use crate::template::{NamedParameter, Names, ParameterKind};
 
@@ -92,6 +93,15 @@ pub(super) fn read(manifest: &ToolManifest, how: How) -> RecordReading {
         implementation: implementation.filter(|_| !is_refused),
         problems,
         text,
+    }
+}
+
+/// The definition in a record of a kind that may have tests; none for other kinds, and for what cannot be read.
+pub(crate) fn definition_of(manifest: &ToolManifest) -> Option<FileDefinition> {
+    match read(manifest, How::Load).implementation? {
+        Implementation::Command(definition) => Some(FileDefinition::Command(definition)),
+        Implementation::Http(definition) => Some(FileDefinition::Http(definition)),
+        Implementation::Function(_) | Implementation::Upstream { .. } => None,
     }
 }
 
