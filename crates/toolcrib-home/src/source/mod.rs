@@ -203,6 +203,8 @@ impl Sources {
 
     /// Keeps a registry's tools in step with the files from now on.
     pub(crate) fn attach(self: &Arc<Self>, registry: &Registry) {
+        // First: tools of the store may be tools of these servers.
+        self.upstream().upstreams().set(&self.options.upstreams);
         self.stored().refresh(registry, StoreLook::Thorough);
         self.reload_files(registry);
         // Last: names that others have are not theirs.
