@@ -10,8 +10,10 @@ use jiff::Timestamp;
 use super::upkeep::not_a_lock;
 use super::{Crib, reaping};
 use crate::definition::{Definition, Problem};
+use crate::exec::command::CommandTool;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
+use crate::model::limits::Limits;
 use crate::model::names::{Slug, Version};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
@@ -186,7 +188,28 @@ impl Crib {
     /// Everything that is wrong or doubtful about a definition, as `toolcrib check` would say it. Places are those of the record as the
     /// store writes it.
     pub fn check_manifest(&self, manifest: &ToolManifest) -> Vec<Problem> {
-        self.checked(manifest).problems
+        let checked = self.checked(manifest);
+        let mut problems = checked.problems;
+        if let Some(definition) = &checked.command {
+            problems.extend(self.doubts(definition, checked.text.as_bytes()));
+            problems.sort_by_key(|problem| (problem.line, problem.column));
+        }
+        problems
+    }
+
+    /// What every call of a command tool would be refused for on this machine, what does not exist yet, and which output would be cut;
+    /// places are those of the text that it was read from.
+    pub fn doubts(&self, definition: &Definition, text: &[u8]) -> Vec<Problem> {
+        let operator = self.config.limits();
+        let limits = Limits::default().overlaid(&operator).tightened(&operator);
+        let workspace = self.registry.workspace().map(|workspace| &**workspace);
+        let settings = self.sources.settings();
+        let found = CommandTool::doubts(definition, settings, workspace, limits.max_output_bytes);
+        let found = found.into_iter().map(|(severity, fault)| Problem {
+            severity,
+            ..fault.problem(text)
+        });
+        found.collect()
     }
 
     /// Adds one version of a tool to a bundle of the store, if its definition is valid.
@@ -237,6 +260,11 @@ impl Crib {
         command_of_record(&record.manifest().ok()?)
     }
 
+    /// The definition of a stored tool that may have tests; none for a tool of another kind.
+    pub fn definition_of(&self, record: &StoredTool) -> Option<FileDefinition> {
+        definition_of_record(&record.manifest().ok()?)
+    }
+
     /// Registers what was just written. The store knows its own writes, so this does not search for them.
     pub(super) fn catch_up(&self) {
         self.sources.stored().register_known(&self.registry);
@@ -260,11 +288,6 @@ impl Crib {
             Some(refusal) => Err(refusal),
             None => Ok(checked.manifest),
         }
-    /// The definition of a stored tool that may have tests; none for a tool of another kind.
-    pub fn definition_of(&self, record: &StoredTool) -> Option<FileDefinition> {
-        definition_of_record(&record.manifest().ok()?)
-    }
-
     }
 
     /// Refuses a definition with the value of a secret in it: it would be in a file that everybody may read, show and pass on.

@@ -213,6 +213,11 @@ impl Sources {
         registry.follow_with(Box::new(Follower(Arc::clone(self))));
     }
 
+    /// What the programs of tools run with.
+    pub(crate) fn settings(&self) -> &CommandSettings {
+        &self.options.settings
+    }
+
     /// What became of the files.
     pub(crate) fn report(&self) -> Arc<Report> {
         self.report.load_full()

@@ -101,6 +101,30 @@ pub struct Definition {
     pub meaning: Meaning,
     /// Where the tools that it names are named, in the order of [`Definition::uses`].
     pub uses_at: Vec<UseAt>,
+    /// Where the file says what depends on the machine it runs on.
+    pub places: Places,
+}
+
+/// Where a file names places and sizes that a machine may not have, in bytes of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The value of `working-directory`.
+    pub working_directory: Range<usize>,
+    /// The entries of `required-permissions`.
+    pub permissions: Vec<Range<usize>>,
+    /// The values of `buffer-limit` in steps that run programs, and what they come to.
+    pub buffer_limits: Vec<(u64, Range<usize>)>,
+}
+
+impl Places {
+    /// Puts every place where it is in another text.
+    pub fn map(&mut self, place: impl Fn(&Range<usize>) -> Range<usize>) {
+        let limits = self.buffer_limits.iter_mut().map(|(_, span)| span);
+        let own = std::iter::once(&mut self.working_directory);
+        for span in own.chain(&mut self.permissions).chain(limits) {
+            *span = place(span);
+        }
+    }
 }
 
 /// Where a file names another tool, in bytes of the file.
@@ -501,6 +525,11 @@ fn look(bytes: &[u8], stem: &str, is_record: bool) -> Reading {
         for span in [&mut at.tool, &mut at.arguments] {
             *span = span.start + decoded.skipped..span.end + decoded.skipped;
         }
+    }
+    if let Some(read) = &mut definition {
+        let skipped = decoded.skipped;
+        read.places
+            .map(|span| span.start + skipped..span.end + skipped);
     }
     Reading {
         definition,

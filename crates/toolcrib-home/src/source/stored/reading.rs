@@ -211,6 +211,7 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
         definition.slug = manifest.slug.clone();
         definition.digest = content_digest(manifest);
         command.uses(&mut definition.uses_at, text);
+        command.places(&mut definition.places, text);
         Implementation::Command(Arc::new(definition))
     });
     (definition, command.problems(reading.problems, text))
