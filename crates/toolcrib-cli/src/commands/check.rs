@@ -584,6 +584,10 @@ fn add_links(files: &mut [Checked], global: &Global) {
             let problems = faults.iter().map(|fault| fault.problem(&file.bytes));
             file.problems.extend(problems);
         }
+        if let Some(FileDefinition::Command(definition)) = &file.definition {
+            let doubts = crib.doubts(definition, &file.bytes);
+            file.problems.extend(doubts);
+        }
         let Some(path) = file.path.as_ref().and_then(|path| path.canonicalize().ok()) else {
             continue;
         };

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use toolcrib::Crib;
+use toolcrib::exec::http_spec_of;
 use toolcrib::model::text;
 use toolcrib::source::{FileOutcome, Review, ReviewedFile, Scope, Trust, runs};
 
@@ -201,10 +202,13 @@ pub(super) fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
         }
         if let Some(http) = definition.http() {
             let tags = match http.tags.is_empty() {
-                true => "none: every call asks".to_owned(),
+                true => "none".to_owned(),
                 false => http.tags.join(", "),
             };
             lines.extend(labelled("tags", &tags));
+            let asks = http_spec_of(http).asks;
+            let asks = asks.unwrap_or_else(|| "no, it runs without a question".to_owned());
+            lines.extend(labelled("asks", &asks));
         }
     }
     match (&reviewed.diff, &file.trust) {

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use toolcrib::definition::Severity;
 use toolcrib::model::text;
-use toolcrib::source::{FileDefinition, ToolFile, Trust};
+use toolcrib::source::{ToolFile, Trust};
 use toolcrib::trial::{TestReport, TestStatus, Trial};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
@@ -135,8 +135,7 @@ impl Watch<'_> {
                 continue;
             }
             let started = Instant::now();
-            let commands = file.definition.as_ref().and_then(FileDefinition::command);
-            let trials = commands.map_or(Vec::new(), Trial::all);
+            let trials = file.definition.as_ref().map_or(Vec::new(), Trial::all);
             let reports = run_tests(&bench, trials, cores(), cancel, self.output, |_, _| {}).await;
             if cancel.is_cancelled() {
                 break;

@@ -347,8 +347,7 @@ impl Config {
                 .map_err(|why| problem("network.privateHosts", why))?,
             proxy,
             certificates,
-            resolver: None,
-            dialler: None,
+            ..EgressOptions::default()
         })
     }
 

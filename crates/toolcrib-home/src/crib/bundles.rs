@@ -10,13 +10,18 @@ use jiff::Timestamp;
 use super::upkeep::not_a_lock;
 use super::{Crib, reaping};
 use crate::definition::{Definition, Problem};
+use crate::exec::command::CommandTool;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
+use crate::model::limits::Limits;
 use crate::model::names::{Slug, Version};
 use crate::model::reference::{BundleRef, ToolRef};
 use crate::model::text;
 use crate::registry::{Entry, Source};
-use crate::source::{Checked, check_record, command_of_record, refusal_of_record};
+use crate::source::{
+    Checked, FileDefinition, check_record, command_of_record, definition_of_record,
+    refusal_of_record,
+};
 use crate::spec::manifest::{Bundle, SCHEMA_VERSION, ToolManifest};
 use crate::store::{
     BundleDigest, BundleDraft, Put, Store, StoreError, StoredBundle, StoredTool, ToolKey,
@@ -183,7 +188,28 @@ impl Crib {
     /// Everything that is wrong or doubtful about a definition, as `toolcrib check` would say it. Places are those of the record as the
     /// store writes it.
     pub fn check_manifest(&self, manifest: &ToolManifest) -> Vec<Problem> {
-        self.checked(manifest).problems
+        let checked = self.checked(manifest);
+        let mut problems = checked.problems;
+        if let Some(definition) = &checked.command {
+            problems.extend(self.doubts(definition, checked.text.as_bytes()));
+            problems.sort_by_key(|problem| (problem.line, problem.column));
+        }
+        problems
+    }
+
+    /// What every call of a command tool would be refused for on this machine, what does not exist yet, and which output would be cut;
+    /// places are those of the text that it was read from.
+    pub fn doubts(&self, definition: &Definition, text: &[u8]) -> Vec<Problem> {
+        let operator = self.config.limits();
+        let limits = Limits::default().overlaid(&operator).tightened(&operator);
+        let workspace = self.registry.workspace().map(|workspace| &**workspace);
+        let settings = self.sources.settings();
+        let found = CommandTool::doubts(definition, settings, workspace, limits.max_output_bytes);
+        let found = found.into_iter().map(|(severity, fault)| Problem {
+            severity,
+            ..fault.problem(text)
+        });
+        found.collect()
     }
 
     /// Adds one version of a tool to a bundle of the store, if its definition is valid.
@@ -232,6 +258,11 @@ impl Crib {
     /// The commands of a stored tool with its tests, for [`bench`](Self::bench); none for a tool of another kind.
     pub fn command_of(&self, record: &StoredTool) -> Option<Arc<Definition>> {
         command_of_record(&record.manifest().ok()?)
+    }
+
+    /// The definition of a stored tool that may have tests; none for a tool of another kind.
+    pub fn definition_of(&self, record: &StoredTool) -> Option<FileDefinition> {
+        definition_of_record(&record.manifest().ok()?)
     }
 
     /// Registers what was just written. The store knows its own writes, so this does not search for them.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::definition::{self, Definition, LinkFault, Problem, UseAt};
+use crate::definition::{self, Definition, LinkFault, Meaning, Problem, TestCase, UseAt};
 use crate::manifest::{self, HttpDefinition};
 use crate::model::names::{Slug, Version, WireName};
 use crate::secret::SecretEntry;
@@ -178,11 +178,22 @@ impl FileDefinition {
         }
     }
 
-    /// SHA-256 of what the file says, in hex, without comments and layout.
-    pub fn meaning(&self) -> &str {
+    /// What the file says, without comments and layout.
+    pub fn meaning(&self) -> &Meaning {
         match self {
             FileDefinition::Command(definition) => &definition.meaning,
             FileDefinition::Http(definition) => &definition.meaning,
+        }
+    }
+
+    /// Its own tests, in the order of the file.
+    pub fn tests(&self) -> Vec<&TestCase> {
+        match self {
+            FileDefinition::Command(definition) => definition.tests.iter().collect(),
+            FileDefinition::Http(definition) => {
+                let tests = definition.tests.iter();
+                tests.map(|test| &test.case).collect()
+            }
         }
     }
 

@@ -56,7 +56,7 @@ pub use scope::Scope;
 pub use stored::refusal_of;
 pub(crate) use stored::{
     Checked, StoredTools, Workshop, check as check_record, command_of as command_of_record,
-    refusal as refusal_of_record,
+    definition_of as definition_of_record, refusal as refusal_of_record,
 };
 pub use trust::{Review, ReviewedFile, runs};
 pub(crate) use upstream::UpstreamTools;
@@ -203,12 +203,19 @@ impl Sources {
 
     /// Keeps a registry's tools in step with the files from now on.
     pub(crate) fn attach(self: &Arc<Self>, registry: &Registry) {
+        // First: tools of the store may be tools of these servers.
+        self.upstream().upstreams().set(&self.options.upstreams);
         self.stored().refresh(registry, StoreLook::Thorough);
         self.reload_files(registry);
         // Last: names that others have are not theirs.
         self.upstream().begin(registry, &self.options.upstreams);
         self.reload_files(registry);
         registry.follow_with(Box::new(Follower(Arc::clone(self))));
+    }
+
+    /// What the programs of tools run with.
+    pub(crate) fn settings(&self) -> &CommandSettings {
+        &self.options.settings
     }
 
     /// What became of the files.

@@ -63,7 +63,7 @@ impl Pin {
             FileKind::of(name).and_then(|(kind, stem)| kind.load(bytes, stem).definition);
         Pin {
             digest: hex(&Sha256::digest(bytes)),
-            meaning: definition.map(|definition| definition.meaning().to_owned()),
+            meaning: definition.map(|definition| definition.meaning().digest.clone()),
             text,
         }
     }
@@ -72,7 +72,10 @@ impl Pin {
     pub(super) fn is_of(&self, content: &Content) -> bool {
         let meaning = content.definition().map(FileDefinition::meaning);
         content.digest() == Some(self.digest.as_str())
-            || (meaning.is_some() && meaning == self.meaning.as_deref())
+            || meaning.is_some_and(|meaning| {
+                let pinned = self.meaning.as_deref();
+                pinned == Some(&meaning.digest) || pinned == Some(&meaning.before)
+            })
     }
 }
 

@@ -348,7 +348,7 @@ fn value_mismatches(wanted: &Value, seen: &Observed) -> Vec<Mismatch> {
 }
 
 /// Objects are compared by the fields that are named, everything else in whole.
-fn differences(wanted: &Value, actual: &Value, at: &str, found: &mut Vec<Mismatch>) {
+pub(super) fn differences(wanted: &Value, actual: &Value, at: &str, found: &mut Vec<Mismatch>) {
     match (wanted, actual) {
         (Value::Object(wanted), Value::Object(actual)) => {
             for (name, wanted) in wanted {

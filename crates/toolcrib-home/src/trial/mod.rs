@@ -1,4 +1,5 @@
-//! The `tests:` of YAML tools (S0): each in a throw-away workspace, through the one pipeline, behind the real sandbox.
+//! The `tests:` of tools: of YAML tools (S0) each in a throw-away workspace, through the one pipeline, behind the real sandbox; of HTTP
+//! tools with answers in the place of the network ([`http`]).
 //!
 //! A test never touches the user's workspace, call log, grants or questions: its registry has none of them. Settings and rules
 //! are the operator's, so that what is denied stays denied. Tools count as trusted here, and only here: the sandbox holds the
@@ -8,6 +9,7 @@
 
 mod consent;
 mod files;
+mod http;
 mod judge;
 mod record;
 mod scratch;
@@ -35,6 +37,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::{Slug, WireName};
 use crate::model::outcome::Outcome;
 use crate::sandbox::Level;
+use crate::source::FileDefinition;
 use crate::workspace::Workspace;
 use consent::TestApprover;
 use scratch::Scratch;
@@ -90,23 +93,45 @@ pub struct TestReport {
 #[derive(Debug, Clone)]
 pub struct Trial {
     /// The tool.
-    pub tool: Arc<Definition>,
+    pub tool: FileDefinition,
     /// Which of its tests.
     pub index: usize,
 }
 
+impl TestReport {
+    /// Adds what else was expected and did not come.
+    fn fail_by(&mut self, mismatches: Vec<Mismatch>) {
+        if !mismatches.is_empty() && self.status == TestStatus::Passed {
+            self.status = TestStatus::Failed;
+        }
+        self.mismatches.extend(mismatches);
+    }
+}
+
 impl Trial {
     /// All tests of a tool, in the order of the file.
-    pub fn all(tool: &Arc<Definition>) -> Vec<Trial> {
+    pub fn all(tool: &FileDefinition) -> Vec<Trial> {
         let trial = |index| Trial {
-            tool: Arc::clone(tool),
+            tool: tool.clone(),
             index,
         };
-        (0..tool.tests.len()).map(trial).collect()
+        (0..tool.tests().len()).map(trial).collect()
     }
 
     /// The test.
     pub fn test(&self) -> &TestCase {
+        self.tool.tests()[self.index]
+    }
+}
+
+/// One test of a command tool.
+struct CommandTrial {
+    tool: Arc<Definition>,
+    index: usize,
+}
+
+impl CommandTrial {
+    fn test(&self) -> &TestCase {
         &self.tool.tests[self.index]
     }
 }
@@ -183,7 +208,7 @@ impl Bench {
         let started = Instant::now();
         let test = trial.test();
         let mut report = TestReport {
-            tool: trial.tool.name.to_string(),
+            tool: trial.tool.name().to_string(),
             test: test.name.clone(),
             at: test.at,
             status: TestStatus::Cancelled,
@@ -195,19 +220,36 @@ impl Bench {
             duration: Duration::ZERO,
         };
         if !cancel.is_cancelled() {
-            match elsewhere(&trial.tool) {
-                Some(why) => {
-                    report.status = TestStatus::Skipped;
-                    report.skipped = Some(why);
+            match &trial.tool {
+                FileDefinition::Http(tool) => {
+                    let test = &tool.tests[trial.index];
+                    self.run_http(tool, test, cancel, &mut report).await;
                 }
-                None => self.run_into(trial, cancel, &mut report).await,
+                FileDefinition::Command(tool) => match elsewhere(tool) {
+                    Some(why) => {
+                        report.status = TestStatus::Skipped;
+                        report.skipped = Some(why);
+                    }
+                    None => {
+                        let trial = CommandTrial {
+                            tool: Arc::clone(tool),
+                            index: trial.index,
+                        };
+                        self.run_into(&trial, cancel, &mut report).await;
+                    }
+                },
             }
         }
         report.duration = started.elapsed();
         report
     }
 
-    async fn run_into(&self, trial: &Trial, cancel: &CancellationToken, report: &mut TestReport) {
+    async fn run_into(
+        &self,
+        trial: &CommandTrial,
+        cancel: &CancellationToken,
+        report: &mut TestReport,
+    ) {
         let test = trial.test();
         let scratch = match blocking(Scratch::new).await {
             Ok(Ok(scratch)) => scratch,
@@ -251,7 +293,7 @@ impl Bench {
     async fn set_up(
         &self,
         scratch: &Scratch,
-        trial: &Trial,
+        trial: &CommandTrial,
         args: &JsonObject,
     ) -> Result<(), String> {
         let test = trial.test();
@@ -332,7 +374,7 @@ impl Bench {
     async fn command(
         &self,
         scratch: &Scratch,
-        trial: &Trial,
+        trial: &CommandTrial,
         command: &Program,
         args: JsonObject,
     ) -> Result<(), ToolError> {

@@ -39,6 +39,11 @@ impl Scratch {
         &self.root
     }
 
+    /// A place beside the workspace, which nothing in it reaches.
+    pub(super) fn beside(&self, name: &str) -> PathBuf {
+        self.outer.path().join(name)
+    }
+
     /// Opens it as a workspace.
     pub(super) fn workspace(&self) -> Result<Workspace, WorkspaceError> {
         Workspace::open(&self.root)

@@ -52,7 +52,7 @@ impl Crib {
             Some(TrialTool {
                 bundle: file.scope.bundle(),
                 directory: file.path.parent().map(Path::to_owned),
-                // HTTP tools have no tests, and those of others cannot use them.
+                // Tests of others cannot use HTTP tools: they reach no network.
                 definition: Arc::clone(file.definition.as_ref()?.command()?),
             })
         };

@@ -31,6 +31,7 @@ pub use approval::{Required, RequiresApproval};
 pub use codes::{CODES, ProblemCode, code};
 pub(crate) use fix::fix_by;
 pub use fix::{Fixed, fix};
+pub use meaning::Meaning;
 pub use parameter::{Parameter, Validation};
 
 pub use crate::template::{Format, ParameterKind};
@@ -96,10 +97,34 @@ pub struct Definition {
     pub input: Option<Text>,
     /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
-    /// SHA-256 of what the file says, in hex, without comments and layout: what trust is pinned to.
-    pub meaning: String,
+    /// What the file says, without comments, layout, quotes and order: what trust is pinned to.
+    pub meaning: Meaning,
     /// Where the tools that it names are named, in the order of [`Definition::uses`].
     pub uses_at: Vec<UseAt>,
+    /// Where the file says what depends on the machine it runs on.
+    pub places: Places,
+}
+
+/// Where a file names places and sizes that a machine may not have, in bytes of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The value of `working-directory`.
+    pub working_directory: Range<usize>,
+    /// The entries of `required-permissions`.
+    pub permissions: Vec<Range<usize>>,
+    /// The values of `buffer-limit` in steps that run programs, and what they come to.
+    pub buffer_limits: Vec<(u64, Range<usize>)>,
+}
+
+impl Places {
+    /// Puts every place where it is in another text.
+    pub fn map(&mut self, place: impl Fn(&Range<usize>) -> Range<usize>) {
+        let limits = self.buffer_limits.iter_mut().map(|(_, span)| span);
+        let own = std::iter::once(&mut self.working_directory);
+        for span in own.chain(&mut self.permissions).chain(limits) {
+            *span = place(span);
+        }
+    }
 }
 
 /// Where a file names another tool, in bytes of the file.
@@ -501,6 +526,11 @@ fn look(bytes: &[u8], stem: &str, is_record: bool) -> Reading {
             *span = span.start + decoded.skipped..span.end + decoded.skipped;
         }
     }
+    if let Some(read) = &mut definition {
+        let skipped = decoded.skipped;
+        read.places
+            .map(|span| span.start + skipped..span.end + skipped);
+    }
     Reading {
         definition,
         problems: problem::placed(found.into_list(), decoded.text, decoded.skipped),
@@ -593,6 +623,6 @@ fn read_text(
     }
     let digest = crate::model::names::hex(&Sha256::digest(bytes));
     let mut definition = read::definition(&root, stem, digest, found)?;
-    definition.meaning = meaning::digest(&root);
+    definition.meaning = Meaning::of(&root, &fields::FORMAT);
     Some(definition)
 }

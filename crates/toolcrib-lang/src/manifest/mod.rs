@@ -14,6 +14,7 @@ mod json;
 mod read;
 mod sends;
 mod template;
+mod tests;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,11 +27,12 @@ use sha2::{Digest as _, Sha256};
 pub use effects::{effects_of, reads};
 pub use sends::requests;
 pub use template::{BodyTemplate, BuiltIn, JsonPart, Part, Placeholder, Template, UrlTemplate};
+pub use tests::{ExpectedRequest, HttpTest, Respond};
 
 use crate::definition::fields::Syntax;
 use crate::definition::problem::{self, Findings, SpannedProblem};
 use crate::definition::{
-    Fixed, Problem, RequiresApproval, fix_by, hidden, meaning, schema, shape, values, yaml,
+    Fixed, Meaning, Problem, RequiresApproval, fix_by, hidden, schema, shape, values, yaml,
 };
 use crate::jsonpath::JsonPath;
 use crate::model::limits::LimitsPatch;
@@ -72,10 +74,12 @@ pub struct HttpDefinition {
     pub max_sent: Option<u64>,
     /// `limits.maxReceivedBytes`: of all answers of a call together, unpacked.
     pub max_received: Option<u64>,
+    /// Its own tests.
+    pub tests: Vec<HttpTest>,
     /// SHA-256 of the file's bytes, in hex.
     pub digest: String,
-    /// SHA-256 of what the file says, in hex, without comments and layout: what trust is pinned to.
-    pub meaning: String,
+    /// What the file says, without comments, layout, quotes and order: what trust is pinned to.
+    pub meaning: Meaning,
     /// Where each argument is declared, in bytes of the file.
     pub arguments_at: Vec<(String, Range<usize>)>,
 }
@@ -456,7 +460,7 @@ fn read_text(
     }
     let digest = crate::model::names::hex(&Sha256::digest(bytes));
     let mut definition = read::definition(&root, stem, digest, how == Look::Thorough, found)?;
-    definition.meaning = meaning::digest(&root);
+    definition.meaning = Meaning::of(&root, &fields::FORMAT);
     Some(definition)
 }
 

@@ -169,6 +169,27 @@ fn cpu_time_of_several_processes_adds_up() {
     });
 }
 
+/// Without cgroups no one counts processes together; the report says which limit there is.
+#[test]
+fn without_a_cgroup_the_cpu_limit_of_each_process_is_reported_as_such() {
+    let stage = Stage::without(&[Layer::CpuLimit]);
+    for level in WALLS {
+        let mut policy = stage.policy(level);
+        policy.limits.cpu = Some(Duration::from_secs(1));
+        let ran = stage.bash(&policy, "trap '' XCPU; while :; do :; done");
+        assert!(
+            !matches!(ran.report.status, Status::Exited(_)),
+            "{level}: {ran:?}"
+        );
+        let names = names(&ran.report);
+        assert!(
+            names.contains(&"cpu-limit-per-process"),
+            "{level}: {names:?}"
+        );
+        assert!(!names.contains(&"cpu-limit"), "{level}: {names:?}");
+    }
+}
+
 #[test]
 fn cpu_time_of_one_process_is_bounded() {
     as_root_and_nobody(|| {

@@ -32,10 +32,10 @@ struct RunTests {
     /// A tool of a file or of the store, by any reference.
     #[serde(default)]
     tool: Option<String>,
-    /// Instead of a tool: the text of one in YAML, saved or not.
+    /// Instead of a tool: the text of one, saved or not.
     #[serde(default)]
     content: Option<String>,
-    /// What the text's file is called, as `greet.yaml`.
+    /// What the text's file is called, as `greet.yaml`, or `weather.json` for an HTTP tool.
     #[serde(default)]
     file: Option<String>,
     /// Only the tests of these names.
@@ -160,7 +160,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// What is tested.
 struct Subject {
-    definition: Arc<Definition>,
+    definition: FileDefinition,
     bundle: toolcrib::Slug,
     /// Whether the bench does not know it by its file.
     is_new: bool,
@@ -187,14 +187,14 @@ fn run(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
         };
         let crib = Arc::clone(api.crib());
         let (definition, bundle, is_new) = (
-            Arc::clone(&subject.definition),
+            subject.definition.clone(),
             subject.bundle.clone(),
             subject.is_new,
         );
         let bench = blocking(move || {
             let mut bench = crib.bench(consent);
-            if is_new {
-                bench.add(bundle, &definition);
+            if let (true, FileDefinition::Command(definition)) = (is_new, &definition) {
+                bench.add(bundle, definition);
             }
             bench
         })
@@ -204,7 +204,7 @@ fn run(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
             .iter()
             .flat_map(|index| std::iter::repeat_n(*index, times))
             .map(|index| Trial {
-                tool: Arc::clone(&subject.definition),
+                tool: subject.definition.clone(),
                 index,
             });
         let cancel = api.stopping().child_token();
@@ -221,16 +221,11 @@ fn run(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
             content: None,
             not_recorded: Vec::new(),
         };
-        if let (true, Some((file, text))) = (wish.record, subject.text) {
+        if let (true, Some((file, text)), FileDefinition::Command(definition)) =
+            (wish.record, subject.text, &subject.definition)
+        {
             let stem = stem(&file).to_owned();
-            record(
-                &mut tested,
-                &subject.definition,
-                &chosen,
-                &reports,
-                text,
-                &stem,
-            );
+            record(&mut tested, definition, &chosen, &reports, text, &stem);
         }
         let count = |wanted| {
             let tests = tested.tests.iter();
@@ -267,7 +262,8 @@ fn subject(crib: &Crib, wish: &RunTests) -> Result<Subject, ToolError> {
 }
 
 fn of_text(file: &str, content: &str) -> Result<Subject, ToolError> {
-    let reading = FileKind::Yaml.read(content.as_bytes(), stem(file));
+    let kind = FileKind::of(file).map_or(FileKind::Yaml, |(kind, _)| kind);
+    let reading = kind.read(content.as_bytes(), stem(file));
     let mut problems = reading.problems.iter();
     if let Some(wrong) = problems.find(|problem| problem.severity == Severity::Error) {
         let message = format!(
@@ -277,13 +273,13 @@ fn of_text(file: &str, content: &str) -> Result<Subject, ToolError> {
         return Err(ToolError::new(ErrorCode::InvalidArguments, message));
     }
     match reading.definition {
-        Some(FileDefinition::Command(definition)) => Ok(Subject {
+        Some(definition) => Ok(Subject {
             definition,
             bundle: Scope::Local.bundle(),
             is_new: true,
             text: Some((file.to_owned(), content.to_owned())),
         }),
-        Some(FileDefinition::Http(_)) | None => Err(no_tests("the text")),
+        None => Err(no_tests("the text")),
     }
 }
 
@@ -292,9 +288,9 @@ fn of_tool(crib: &Crib, tool: &str) -> Result<Subject, ToolError> {
     let bundle = entry.spec().bundle.clone();
     let files = crib.tool_files();
     if let Some(file) = files.file_of(&entry) {
-        return match file.definition.as_ref().and_then(FileDefinition::command) {
+        return match &file.definition {
             Some(definition) => Ok(Subject {
-                definition: Arc::clone(definition),
+                definition: definition.clone(),
                 bundle,
                 is_new: false,
                 text: None,
@@ -303,7 +299,7 @@ fn of_tool(crib: &Crib, tool: &str) -> Result<Subject, ToolError> {
         };
     }
     let record = crib.record_of(&entry);
-    let definition = record.and_then(|record| crib.command_of(&record));
+    let definition = record.and_then(|record| crib.definition_of(&record));
     match definition {
         Some(definition) => Ok(Subject {
             definition,
@@ -316,19 +312,20 @@ fn of_tool(crib: &Crib, tool: &str) -> Result<Subject, ToolError> {
 }
 
 fn no_tests(what: &str) -> ToolError {
-    let message = format!("{what} runs no command: such tools have no tests");
+    let message = format!("{what} runs no command and sends no request: such tools have no tests");
     ToolError::new(ErrorCode::InvalidArguments, message)
 }
 
 /// The places of the wanted tests.
-fn chosen(definition: &Definition, wish: &RunTests) -> Result<Vec<usize>, Refusal> {
+fn chosen(definition: &FileDefinition, wish: &RunTests) -> Result<Vec<usize>, Refusal> {
+    let tests = definition.tests();
     let Some(names) = &wish.tests else {
-        let tests = definition.tests.iter().enumerate();
-        let wanted = tests.filter(|(_, test)| !wish.record || expects_nothing(&test.expected));
+        let wanted = tests.iter().enumerate();
+        let wanted = wanted.filter(|(_, test)| !wish.record || expects_nothing(&test.expected));
         return Ok(wanted.map(|(index, _)| index).collect());
     };
     let place = |name: &String| {
-        let found = definition.tests.iter().position(|test| test.name == *name);
+        let found = tests.iter().position(|test| test.name == *name);
         found.ok_or_else(|| {
             let name = text::shorten(&text::visible(name), 80);
             Refusal::new(ErrorCode::NotFound, format!("there is no test `{name}`"))

@@ -11,7 +11,7 @@
 //! exchange  what the record of a call says of it          error     why not, in words and codes
 //! proxy     the same guard for programs in the sandbox    charset   bytes that came as text
 //! retry_after  when a server wants to be asked again       stream    an answer that is read while it comes
-//! raw       a connection for another protocol than HTTP
+//! raw       a connection for another protocol than HTTP scripted  answers in the place of the network, for tests of tools
 //! ```
 //!
 //! The invariant: no connection of a tool is opened to an address that was not judged, and what was judged is what is dialled. Only our own
@@ -36,6 +36,7 @@ mod redirect;
 mod request;
 mod resolve;
 mod retry_after;
+mod scripted;
 mod stream;
 mod tls;
 
@@ -49,6 +50,7 @@ pub use resolve::{Dial, Dialled, Resolve};
 pub use resolve::{System, Tcp, dial_first};
 #[doc(hidden)]
 pub use retry_after::retry_after;
+pub use scripted::{Answerer, ScriptedAnswer};
 pub use stream::{Streamed, StreamedBody};
 #[doc(hidden)]
 pub use tls::{Judging, Tls, TlsError};

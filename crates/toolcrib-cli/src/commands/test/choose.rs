@@ -53,7 +53,7 @@ pub(super) struct ChosenTool<'f> {
     pub(super) origin: Origin<'f>,
     /// Its file, if it has one.
     pub(super) file: Option<&'f ToolFile>,
-    pub(super) definition: Arc<Definition>,
+    pub(super) definition: FileDefinition,
     /// Places in its list of tests, in the order of the file.
     pub(super) tests: Vec<usize>,
     /// Those that were named themselves.
@@ -63,7 +63,7 @@ pub(super) struct ChosenTool<'f> {
 impl ChosenTool<'_> {
     pub(super) fn trials(&self) -> impl Iterator<Item = Trial> {
         self.tests.iter().map(|index| Trial {
-            tool: Arc::clone(&self.definition),
+            tool: self.definition.clone(),
             index: *index,
         })
     }
@@ -83,11 +83,9 @@ pub(super) fn choose<'f>(
     if words.is_empty() {
         for file in files {
             match &file.definition {
-                Some(FileDefinition::Command(definition)) => {
-                    chosen.add(Origin::of(file), Some(file), definition, None);
-                }
-                // They have no tests, and no one asked for them.
-                Some(FileDefinition::Http(_)) => {}
+                // Few HTTP tools have tests, and no one asked for those without.
+                Some(FileDefinition::Http(http)) if http.tests.is_empty() => {}
+                Some(definition) => chosen.add(Origin::of(file), Some(file), definition, None),
                 None => chosen.broken.push(file),
             }
         }
@@ -125,16 +123,6 @@ pub(super) fn choose<'f>(
                 CliError::from(error).with_hint("`toolcrib check` says what is wrong with it")
             );
         };
-        let FileDefinition::Command(definition) = definition else {
-            let message = format!(
-                "`{tool}` sends requests, and such tools have no tests: `{}`",
-                file.shown
-            );
-            return Err(CliError::usage(message).with_hint(format!(
-                "`toolcrib check {}` checks its file, `toolcrib run {tool}` calls it",
-                file.shown
-            )));
-        };
         let index = match test {
             None => None,
             Some(test) => Some(test_named(test, definition)?),
@@ -150,19 +138,23 @@ fn add_stored(crib: &Crib, chosen: &mut Chosen<'_>) {
         if entry.is_off() {
             continue;
         }
-        let Some(record) = stored::record(&entry, crib).filter(|record| is_command(record)) else {
+        let Some(record) = stored::record(&entry, crib).filter(|record| may_have_tests(record))
+        else {
             continue;
         };
-        let definition = crib.command_of(&record);
-        if let Some(definition) = definition.filter(|definition| !definition.tests.is_empty()) {
+        let definition = crib.definition_of(&record);
+        if let Some(definition) = definition.filter(|definition| !definition.tests().is_empty()) {
             let origin = Origin::Store(entry.spec().reference());
             chosen.add(origin, None, &definition, None);
         }
     }
 }
 
-fn is_command(record: &StoredTool) -> bool {
-    matches!(record.head.kind, ToolKind::Command | ToolKind::Alias)
+fn may_have_tests(record: &StoredTool) -> bool {
+    matches!(
+        record.head.kind,
+        ToolKind::Command | ToolKind::Alias | ToolKind::Http
+    )
 }
 
 /// A tool of the store that was named: the version that a call would get, or the one that was.
@@ -176,14 +168,15 @@ fn of_store(
 ) -> Result<(), CliError> {
     let reference = entry.spec().reference();
     let shown = text::shorten(tool, 80);
-    if !is_command(record) {
-        let message = format!("`{shown}` runs no command, and such tools have no tests");
+    if !may_have_tests(record) {
+        let message =
+            format!("`{shown}` runs no command and sends no request, and such tools have no tests");
         return Err(CliError::usage(message).with_hint(format!(
             "`toolcrib check {0}` checks it, `toolcrib run {0}` calls it",
             typed(&reference)
         )));
     }
-    let Some(definition) = crib.command_of(record) else {
+    let Some(definition) = crib.definition_of(record) else {
         let message = format!("the tests of `{shown}` cannot be run: its record is not in order");
         let error = ToolError::new(ErrorCode::ToolUnavailable, message);
         return Err(CliError::from(error).with_hint(format!(
@@ -200,9 +193,11 @@ fn of_store(
 pub(super) fn prepare(bench: &mut Bench, chosen: &Chosen<'_>, crib: &Crib) -> Result<(), CliError> {
     let mut left: Vec<(Slug, Arc<Definition>)> = Vec::new();
     for tool in &chosen.tools {
-        if let Origin::Store(reference) = &tool.origin {
+        if let Origin::Store(reference) = &tool.origin
+            && let Some(definition) = tool.definition.command()
+        {
             let bundle = crib.registry().find(reference)?.spec().bundle.clone();
-            left.push((bundle, Arc::clone(&tool.definition)));
+            left.push((bundle, Arc::clone(definition)));
         }
     }
     let mut seen: Vec<String> = Vec::new();
@@ -230,7 +225,7 @@ impl<'f> Chosen<'f> {
         &mut self,
         origin: Origin<'f>,
         file: Option<&'f ToolFile>,
-        definition: &Arc<Definition>,
+        definition: &FileDefinition,
         test: Option<usize>,
     ) {
         let place = self.tools.iter().position(|tool| tool.origin == origin);
@@ -238,7 +233,7 @@ impl<'f> Chosen<'f> {
             self.tools.push(ChosenTool {
                 origin,
                 file,
-                definition: Arc::clone(definition),
+                definition: definition.clone(),
                 tests: Vec::new(),
                 named: Vec::new(),
             });
@@ -250,14 +245,14 @@ impl<'f> Chosen<'f> {
                 tool.tests.push(index);
                 tool.named.push(index);
             }
-            None => tool.tests.extend(0..definition.tests.len()),
+            None => tool.tests.extend(0..definition.tests().len()),
         }
         tool.tests.sort_unstable();
         tool.tests.dedup();
         if tool.tests.is_empty() {
             let note = format!(
                 "`{}` has no tests ({})",
-                definition.name,
+                definition.name(),
                 tool.origin.shown()
             );
             self.notes.push(note);
@@ -284,13 +279,14 @@ fn without_file(
     }
 }
 
-fn test_named(word: &str, definition: &Definition) -> Result<usize, CliError> {
-    let found = definition.tests.iter().position(|test| test.name == word);
+fn test_named(word: &str, definition: &FileDefinition) -> Result<usize, CliError> {
+    let tests = definition.tests();
+    let found = tests.iter().position(|test| test.name == word);
     found.ok_or_else(|| {
-        let names = definition.tests.iter().map(|test| test.name.as_str());
+        let names = tests.iter().map(|test| test.name.as_str());
         let near = text::nearest(word, names.clone());
         let word = text::shorten(word, 80);
-        let tool = &definition.name;
+        let tool = definition.name();
         let all: Vec<&str> = names.collect();
         let hint = match (near.as_slice(), all.as_slice()) {
             ([], []) => "it has none".to_owned(),

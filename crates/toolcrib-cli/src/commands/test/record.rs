@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 use toolcrib::definition;
 use toolcrib::model::text;
-use toolcrib::source::ToolFile;
+use toolcrib::source::{FileDefinition, ToolFile};
 use toolcrib::trial::{Bench, Trial, diff, expects_nothing, observed_expectation, rewrite};
 use toolcrib::{Crib, ErrorCode, ToolError};
 
@@ -40,13 +40,21 @@ impl Recording<'_> {
     pub(super) async fn record(&self, chosen: &Chosen<'_>, cancel: &CancellationToken) -> Done {
         let (mut changes, mut failed) = (Vec::new(), Vec::new());
         for tool in &chosen.tools {
+            let FileDefinition::Command(definition) = &tool.definition else {
+                // What a server answers is in the test already.
+                let name = tool.definition.name();
+                self.output.say(&format!(
+                    "`{name}`: tests of HTTP tools are not recorded; write what they expect"
+                ));
+                continue;
+            };
             let wanted: Vec<usize> = tool
                 .tests
                 .iter()
                 .copied()
                 .filter(|index| {
                     tool.named.contains(index)
-                        || expects_nothing(&tool.definition.tests[*index].expected)
+                        || expects_nothing(&definition.tests[*index].expected)
                 })
                 .collect();
             if wanted.is_empty() {
@@ -70,7 +78,7 @@ impl Recording<'_> {
             }
             let (old, stem) = (tool_file::read(file)?, tool_file::stem(file));
             let read = definition::read(old.as_bytes(), &stem).definition;
-            if read.is_none_or(|read| read.digest != tool.definition.digest) {
+            if read.is_none_or(|read| read.digest != definition.digest) {
                 return Err(changed_meanwhile(file));
             }
             let mut change = Change {
@@ -80,11 +88,11 @@ impl Recording<'_> {
                 tests: Vec::new(),
             };
             for (index, runs) in wanted.iter().zip(reports.chunks(2)) {
-                let test = &tool.definition.tests[*index];
+                let test = &definition.tests[*index];
                 let [first, second] = runs else { continue };
                 let recorded = observed_expectation(test, [first, second])
                     .and_then(|expected| rewrite(&change.text, &stem, *index, &expected));
-                let name = format!("{}:{}", tool.definition.name, test.name);
+                let name = format!("{}:{}", definition.name, test.name);
                 match recorded {
                     Ok(text) if text == change.text => {
                         self.output

@@ -22,6 +22,10 @@ pub(crate) struct Checked {
     pub(crate) manifest: ToolManifest,
     /// Everything that is wrong or doubtful, in the order of the record.
     pub(crate) problems: Vec<Problem>,
+    /// The record as the store writes it, in which they are placed.
+    pub(crate) text: String,
+    /// What it runs, if that is a command that can be read.
+    pub(crate) command: Option<Arc<Definition>>,
 }
 
 /// Looks at a definition as thoroughly as `toolcrib check` does. `lookup` knows the tools that are there; `alike` is the slug
@@ -68,7 +72,19 @@ pub(crate) fn check(
     problems.extend(faults.iter().map(|fault| fault.problem(text)));
     problems.extend(reading.text.placed(found));
     problems.sort_by_key(|problem| (problem.line, problem.column));
-    Checked { manifest, problems }
+    let command = match reading.implementation {
+        Some(Implementation::Command(definition)) => Some(definition),
+        Some(
+            Implementation::Http(_) | Implementation::Function(_) | Implementation::Upstream { .. },
+        )
+        | None => None,
+    };
+    Checked {
+        manifest,
+        problems,
+        text: reading.text.0,
+        command,
+    }
 }
 
 /// Problems with how a definition uses other tools.

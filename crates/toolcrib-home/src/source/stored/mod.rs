@@ -40,7 +40,7 @@ use entries::Entries;
 
 pub use check::refusal_of;
 pub(crate) use check::{Checked, check, refusal};
-pub(crate) use reading::command_of;
+pub(crate) use reading::{command_of, definition_of};
 pub(crate) use workshop::Workshop;
 
 /// How much longer than a thorough look took no one takes another: it has a twentieth of the time.

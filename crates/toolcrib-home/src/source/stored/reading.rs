@@ -16,6 +16,7 @@ use crate::model::digest::Digester;
 use crate::model::names::WireName;
 use crate::model::text::shorten;
 use crate::schema::Schema;
+use crate::source::FileDefinition;
 use crate::spec::manifest::{ToolKind, ToolManifest};
 use crate::template::{NamedParameter, Names, ParameterKind};
 
@@ -92,6 +93,15 @@ pub(super) fn read(manifest: &ToolManifest, how: How) -> RecordReading {
         implementation: implementation.filter(|_| !is_refused),
         problems,
         text,
+    }
+}
+
+/// The definition in a record of a kind that may have tests; none for other kinds, and for what cannot be read.
+pub(crate) fn definition_of(manifest: &ToolManifest) -> Option<FileDefinition> {
+    match read(manifest, How::Load).implementation? {
+        Implementation::Command(definition) => Some(FileDefinition::Command(definition)),
+        Implementation::Http(definition) => Some(FileDefinition::Http(definition)),
+        Implementation::Function(_) | Implementation::Upstream { .. } => None,
     }
 }
 
@@ -201,6 +211,7 @@ fn command(manifest: &ToolManifest, text: &RecordText) -> (Option<Implementation
         definition.slug = manifest.slug.clone();
         definition.digest = content_digest(manifest);
         command.uses(&mut definition.uses_at, text);
+        command.places(&mut definition.places, text);
         Implementation::Command(Arc::new(definition))
     });
     (definition, command.problems(reading.problems, text))

@@ -9,7 +9,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::definition::problem::{self, SpannedProblem};
-use crate::definition::{Problem, UseAt};
+use crate::definition::{Places, Problem, UseAt};
 use crate::spec::manifest::ToolManifest;
 
 /// A record as the store writes it, without what this version does not know.
@@ -134,6 +134,11 @@ impl CommandText {
             at.tool = self.span(&at.tool, record);
             at.arguments = self.span(&at.arguments, record);
         }
+    }
+
+    /// Where the machine matters, in the record.
+    pub(super) fn places(&self, places: &mut Places, record: &RecordText) {
+        places.map(|span| self.span(span, record));
     }
 
     fn span(&self, span: &Range<usize>, record: &RecordText) -> Range<usize> {

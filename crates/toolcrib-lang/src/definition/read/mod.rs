@@ -20,7 +20,7 @@ mod tests;
 use super::fields::FORMAT;
 use super::problem::{Findings, SpannedProblem};
 use super::yaml::Node;
-use super::{Definition, UseAt};
+use super::{Definition, Meaning, Places, UseAt};
 use crate::model::names::{Slug, Version};
 use field_value::At;
 use templates::Templates;
@@ -91,9 +91,36 @@ pub(super) fn definition(
         ignore_errors: root.boolean("ignore-errors").unwrap_or(false),
         input,
         digest,
-        meaning: String::new(),
+        meaning: Meaning::default(),
         uses_at: uses_at(root),
+        places: places(root),
     })
+}
+
+/// Where it is said what depends on the machine.
+fn places(root: At<'_, '_>) -> Places {
+    let in_paths = |at: At<'_, '_>| Some(at.get("working-directory")?.span());
+    let own = in_paths(root).or_else(|| in_paths(root.get("file-paths")?));
+    let security = root.get("security");
+    let permissions = security.and_then(|at| at.get("required-permissions"));
+    let steps = root.get("steps").map(At::nodes).unwrap_or_default();
+    let limit = |step: At<'_, '_>| {
+        let output = step.get("output").filter(|_| !step.has("use-tool"))?;
+        Some((
+            output.size("buffer-limit")?,
+            output.get("buffer-limit")?.span(),
+        ))
+    };
+    Places {
+        working_directory: own.unwrap_or_default(),
+        permissions: permissions
+            .map(At::nodes)
+            .unwrap_or_default()
+            .into_iter()
+            .map(At::span)
+            .collect(),
+        buffer_limits: steps.into_iter().filter_map(limit).collect(),
+    }
 }
 
 /// Where other tools are named.

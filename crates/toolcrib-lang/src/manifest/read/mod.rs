@@ -13,6 +13,7 @@ mod names;
 mod request;
 mod scan;
 mod schemas;
+mod tests;
 mod url;
 
 use std::ops::Range;
@@ -79,6 +80,7 @@ pub(super) fn definition(
     let decides = !matches!(requires_approval, Some(RequiresApproval::Unsaid));
     let tags = reader.tags(root, only_reads, decides);
     let limits = general::limits(root);
+    let tests = reader.tests(root);
     let arguments = reader.arguments;
     let ((name, slug), version) = (names?, version?);
     let (arg_schema, output_schema, requests) = (arg_schema?, output_schema?, requests?);
@@ -104,8 +106,9 @@ pub(super) fn definition(
         limits: limits.call,
         max_sent: limits.max_sent,
         max_received: limits.max_received,
+        tests,
         digest,
-        meaning: String::new(),
+        meaning: crate::definition::Meaning::default(),
         arguments_at: arguments
             .into_iter()
             .map(|argument| (argument.name, argument.span))

@@ -85,6 +85,25 @@ async fn a_no_is_a_no_and_a_retry_without_answers_is_asked_the_same_again() {
     assert_eq!(stage.launched(), 0);
 }
 
+/// As in the era before: programs without a person dismiss every question at once.
+#[tokio::test]
+async fn a_question_that_is_dismissed_waits_for_others_and_the_same_call_joins_it() {
+    let stage = Stage::patient();
+    let mut client = stage.modern(asks());
+    let arguments = json!({"name": "x"});
+    let asked = client.call("launch", arguments.clone()).await;
+    let cancel = json!({"approval": {"action": "cancel"}});
+    let waiting = again(&mut client, &arguments, cancel, &asked["requestState"]).await;
+    assert!(text(&waiting).contains("waits for a person"), "{waiting}");
+    let call = &waiting["_meta"]["toolcrib/call"];
+    assert_eq!(call["status"], "pending", "{waiting}");
+    assert_eq!(stage.questions().len(), 1);
+    stage.answer(ApprovalResponse::approve("Ada")).await;
+    let done = client.call("launch", arguments).await;
+    assert_eq!(text(&done), "x is gone", "{done}");
+    assert_eq!(stage.launched(), 1);
+}
+
 #[tokio::test]
 async fn a_state_is_good_for_one_principal_one_tool_and_one_set_of_arguments() {
     let stage = Stage::patient();

@@ -34,6 +34,27 @@ async fn a_picture_is_a_picture_and_other_bytes_are_a_resource() {
     );
 }
 
+/// Structured content of any type came with 2026-07-28; before, it is an object.
+#[tokio::test]
+async fn a_result_that_is_not_an_object_reaches_a_client_of_2026_07_28_as_it_is() {
+    for value in [json!([1, 2]), json!([]), json!(7), json!(false)] {
+        let stage = Stage::new();
+        let made = value.clone();
+        let tool = FnTool::new("pair", "Gives a value", move |(), _cx| {
+            let made = made.clone();
+            async move { Ok(made) }
+        });
+        let tool = tool.unwrap().effects(toolcrib::Effects::READ);
+        stage.scene.crib.registry().register(tool).unwrap();
+        let result = stage.modern(json!({})).call("pair", json!({})).await;
+        assert_eq!(result["structuredContent"], value, "{result}");
+        assert_eq!(text(&result), value.to_string(), "{result}");
+        let mut legacy = stage.legacy(json!({})).await;
+        let result = legacy.call("pair", json!({})).await;
+        assert!(result.get("structuredContent").is_none(), "{result}");
+    }
+}
+
 /// Case MCP-012.
 #[tokio::test]
 async fn what_a_program_prints_cannot_reach_the_terminal_of_a_client() {

@@ -45,24 +45,39 @@ impl CommandReach {
     ) -> Self {
         let mut reach = CommandReach::default();
         for permission in &definition.security.permissions {
-            let (said, places) = match permission {
-                Permission::Network(host) => {
-                    let host = host.render(values);
-                    if !host.is_empty() && !reach.hosts.contains(&host) {
-                        reach.hosts.push(host);
-                    }
-                    continue;
-                }
-                Permission::Read(path) => (path.render(values), &mut reach.read),
-                Permission::Write(path) => (path.render(values), &mut reach.write),
-            };
-            if let Some(beyond) = beyond(&said, values, workspace)
-                && !places.contains(&beyond)
-            {
-                places.push(beyond);
-            }
+            reach.add(permission, values, workspace);
         }
         reach
+    }
+
+    /// What one permission comes to.
+    pub(super) fn of_one(
+        permission: &Permission,
+        values: &Values,
+        workspace: Option<&Workspace>,
+    ) -> Self {
+        let mut reach = CommandReach::default();
+        reach.add(permission, values, workspace);
+        reach
+    }
+
+    fn add(&mut self, permission: &Permission, values: &Values, workspace: Option<&Workspace>) {
+        let (said, places) = match permission {
+            Permission::Network(host) => {
+                let host = host.render(values);
+                if !host.is_empty() && !self.hosts.contains(&host) {
+                    self.hosts.push(host);
+                }
+                return;
+            }
+            Permission::Read(path) => (path.render(values), &mut self.read),
+            Permission::Write(path) => (path.render(values), &mut self.write),
+        };
+        if let Some(beyond) = beyond(&said, values, workspace)
+            && !places.contains(&beyond)
+        {
+            places.push(beyond);
+        }
     }
 
     /// Whether nothing beyond the workspace can be reached.
@@ -198,7 +213,7 @@ pub(super) fn wall(
     })
 }
 
-fn existing(beyond: &Beyond) -> Result<PathBuf, ToolError> {
+pub(super) fn existing(beyond: &Beyond) -> Result<PathBuf, ToolError> {
     if beyond.real.exists() {
         return Ok(beyond.real.clone());
     }

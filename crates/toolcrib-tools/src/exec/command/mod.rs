@@ -7,6 +7,7 @@
 //! running       one program                         steps         several, as a graph
 //! cleaning      what is done at the end             alias         another tool with presets
 //! plan          the wall line by line, for `explain` hosts         who may be reached, judged ahead
+//! doubts        what `check` says of the file on this machine
 //! ```
 //!
 //! The invariant: what a definition says is enforced, or the call is refused with the reason.
@@ -16,6 +17,7 @@ mod arguments;
 mod cleaning;
 mod code_arguments;
 mod command_reach;
+mod doubts;
 mod hosts;
 mod links;
 mod paths;

@@ -7,12 +7,14 @@ use super::hosts;
 use super::programs::{self, Role, Used};
 use super::surroundings::{TEMP_SHOWN, judged_directory, judged_values};
 use super::{CommandSettings, programs::command_here};
-use crate::definition::{Action, Body, Definition, Privilege, Required, RequiresApproval};
+use crate::definition::{
+    Action, Body, Definition, Permission, Privilege, Required, RequiresApproval,
+};
 use crate::model::JsonObject;
 use crate::model::effects::{Approval, Effects};
 use crate::model::text;
 use crate::sandbox::Level;
-use crate::template::{Form, Values};
+use crate::template::{Form, Reference, Values};
 use crate::tool::{Look, ShellText};
 use crate::workspace::Workspace;
 
@@ -172,7 +174,12 @@ fn reasons(
 
 /// What the call would do, in words.
 fn effect(definition: &Definition, values: &Values, reach: &CommandReach) -> String {
-    let behind = format!("{}{}", behind(definition, reach), given(definition, values));
+    let behind = format!(
+        "{}{}{}",
+        behind(definition, reach),
+        may(definition, values, reach),
+        given(definition, values)
+    );
     match &definition.body {
         Body::Steps(steps) => {
             let step = |step: &crate::definition::Step| match &step.action {
@@ -187,6 +194,29 @@ fn effect(definition: &Definition, values: &Values, reach: &CommandReach) -> Str
             Some(program) => format!("run {} {behind}", shown(program, values)),
             None => format!("run `{}` {behind}", definition.name),
         },
+    }
+}
+
+/// What permissions come to with the arguments of the call, in the workspace; a person is asked about what is beyond.
+fn may(definition: &Definition, values: &Values, reach: &CommandReach) -> String {
+    let permissions = definition.security.permissions.iter();
+    let words = permissions.filter_map(|permission| {
+        let (verb, path, beyond) = match permission {
+            Permission::Read(path) => ("read", path, &reach.read),
+            Permission::Write(path) => ("write", path, &reach.write),
+            Permission::Network(_) => return None,
+        };
+        let mut references = path.references().iter();
+        if !references.any(|named| matches!(named, Reference::Parameter(_))) {
+            return None;
+        }
+        let path = path.render(values);
+        let is_known = !path.is_empty() && !beyond.iter().any(|beyond| beyond.said == path);
+        is_known.then(|| format!("{verb} `{}`", text::shorten(&path, 200)))
+    });
+    match words.collect::<Vec<String>>().as_slice() {
+        [] => String::new(),
+        words => format!(", and may {}", words.join(" and ")),
     }
 }
 

@@ -66,6 +66,14 @@ impl HttpSettings {
             jitter: retry::random,
         }
     }
+
+    /// With pauses that are as short as they may be, for tests of tools.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without_jitter(mut self) -> Self {
+        self.jitter = || 0.0;
+        self
+    }
 }
 
 /// The tool of a definition, in the bundle of its scope.

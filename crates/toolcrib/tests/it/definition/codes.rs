@@ -23,6 +23,9 @@ const OF_FILES: &[&str] = &[
     "said-twice",
     "json-extension",
     "look-alike",
+    "always-refused",
+    "missing-place",
+    "buffer-limit",
 ];
 
 /// Codes of templates that only long or odd texts show; the tests of templates have them.

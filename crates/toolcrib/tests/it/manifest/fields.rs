@@ -23,8 +23,13 @@ fn file(field: &Field, value: Value) -> String {
         at = at
             .as_object_mut()
             .unwrap()
-            .entry(name)
+            .entry(name.trim_end_matches("[]"))
             .or_insert(Value::Null);
+        if name.ends_with("[]") {
+            // A test has a name, whatever else is said of it.
+            *at = json!([{"name": "t"}]);
+            at = &mut at[0];
+        }
     }
     *at = value;
     tree.to_string()

@@ -3,6 +3,7 @@
 use toolcrib::model::secret::Secret;
 use toolcrib::secret::{Binding, SecretName};
 use toolcrib::source::{FileDefinition, runs};
+use toolcrib::trial::{Consent, TestStatus, Trial};
 
 use super::*;
 
@@ -245,4 +246,109 @@ async fn yaml_tools_can_use_http_tools() {
         .find(|file| file.name == "steps")
         .unwrap();
     assert_eq!(steps.link_faults[0].code, "bad-argument");
+}
+
+/// A tool that posts twice: for a token of the day, then what was asked, with a secret.
+const TESTED: &str = r#"{
+  "description": "Translates", "tags": ["read"],
+  "argSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+  "impl": [
+    {"urlTemplate": "https://api.example.com/day?q=${text}", "extractExpr": "$.day", "headers": {"X-Key": "${API_KEY}"}, "retry": {"max": 1}},
+    {"method": "POST", "urlTemplate": "https://api.example.com/say", "headers": {"Content-Type": "application/json"},
+      "bodyTemplate": "{\"text\": \"${text}\", \"day\": \"${prev.value}\"}", "extractExpr": "$.said"}
+  ],
+  "tests": [TESTS]
+}
+"#;
+
+const GOOD: &str = r#"
+    {"name": "both", "parameters": {"text": "a b"},
+      "respond": [{"body": {"day": "Monday"}}, {"status": 201, "headers": {"X-Any": "1"}, "body": "{\"said\": {\"de\": \"ab\", \"more\": 1}}"}],
+      "expected": {
+        "request": [
+          {"method": "GET", "url": "https://api.example.com/day?q=a%20b", "headers": {"x-key": "${API_KEY}"}},
+          {"method": "POST", "body": {"day": "Monday"}}
+        ],
+        "value": {"de": "ab"}
+      }},
+    {"name": "again", "parameters": {"text": "x"},
+      "respond": [{"status": 503}, {"body": {"day": "Monday"}}, {"body": {"said": "y"}}], "expected": {"value": "y", "outputContains": "y"}},
+    {"name": "refused", "parameters": {"text": "x"}, "respond": {"status": 404, "body": "no such day"}, "expected": {"error": "UPSTREAM_ERROR"}},
+    {"name": "invalid", "parameters": {}, "expected": {"error": "INVALID_ARGUMENTS"}}"#;
+
+/// What a tool's tests come to, with what did not come as expected.
+async fn tested(tests: &str) -> Vec<(TestStatus, Vec<String>)> {
+    let scene = Scene::new();
+    scene.write(
+        &format!("{LOCAL}/say.json"),
+        &TESTED.replace("TESTS", tests),
+    );
+    // Neither trusted nor with an allowed host, nor is there a secret.
+    let crib = scene.open();
+    let report = crib.tool_files();
+    let files = &report.files;
+    let definition = files[0].definition.as_ref();
+    let definition = definition.unwrap_or_else(|| panic!("{:#?}", files[0].problems));
+    let bench = crib.bench(Consent::Sandboxed);
+    let mut found = Vec::new();
+    for trial in Trial::all(definition) {
+        let report = bench.run(&trial, &toolcrib::CancellationToken::new()).await;
+        let why = report.mismatches.iter();
+        let why = why.map(|one| format!("{}: {}", one.field, one.message));
+        found.push((report.status, why.collect()));
+    }
+    found
+}
+
+#[tokio::test]
+async fn an_http_tool_is_tested_with_scripted_answers() {
+    for (status, why) in tested(GOOD).await {
+        assert_eq!(status, TestStatus::Passed, "{why:#?}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_or_a_value_that_is_another_fails_the_test() {
+    for (old, new, expected) in [
+        ("q=a%20b", "q=b", "request: the URL of request 1 differs"),
+        (
+            "\"x-key\": \"${API_KEY}\"",
+            "\"x-key\": \"other\"",
+            "request: the header `x-key` of request 1",
+        ),
+        (
+            "{\"day\": \"Monday\"}}\n",
+            "{\"day\": \"Friday\"}}\n",
+            "request: the body of request 2",
+        ),
+        (
+            "\"method\": \"POST\"",
+            "\"method\": \"PUT\"",
+            "request: the method of request 2",
+        ),
+        (
+            "\"value\": {\"de\": \"ab\"}",
+            "\"value\": {\"de\": \"ba\"}",
+            "value: `/de` of the value differs",
+        ),
+        (
+            "[{\"body\": {\"day\": \"Monday\"}}, {\"status\": 201",
+            "[{\"body\": {}}, {\"body\": {\"day\": \"Monday\"}}, {\"status\": 201",
+            "call: the call failed",
+        ),
+        (
+            "{\"body\": {\"day\": \"Monday\"}}, {\"status\": 201",
+            "{\"body\": {\"day\": \"Monday\"}}, {\"body\": {\"said\": {\"de\": \"ab\"}}}, {\"status\": 201",
+            "request: `respond` has 3 answers, and 2 requests were sent",
+        ),
+    ] {
+        let text = GOOD.replacen(old, new, 1);
+        assert_ne!(text, GOOD, "{old}");
+        let (status, why) = tested(&text).await.swap_remove(0);
+        assert_eq!(status, TestStatus::Failed, "{new}");
+        assert!(
+            why.iter().any(|one| one.starts_with(expected)),
+            "{new}: {why:#?}"
+        );
+    }
 }

@@ -297,6 +297,72 @@ async fn a_function_without_a_security_tag_asks() {
 }
 
 #[tokio::test]
+async fn a_function_requires_approval_as_its_record_says() {
+    let scene = Scene::new();
+    let options = scene.options();
+    let crib = options
+        .function("github.com/acme/agent/tools.Add", add_one())
+        .open()
+        .unwrap();
+    let acme = bundle(&crib, "acme");
+    let put_with = |slug: &str, tags: Value, requires: Value| {
+        let mut record = serde_json::to_value(adding(acme)).unwrap();
+        record["slug"] = json!(slug);
+        record["tags"] = tags;
+        record["requiresApproval"] = requires;
+        let record = ToolManifest::from_json(record.to_string().as_bytes()).unwrap();
+        put(&crib, record);
+    };
+    put_with("always", json!(["read"]), json!(true));
+    put_with("over-three", json!(["read"]), json!("{n} > 3"));
+    put_with("untagged", json!([]), json!(false));
+    let verdict = |tool: &str, n: u32| {
+        let plan = crib.registry().plan(CallRequest::new(tool).arg("n", n));
+        plan.unwrap().verdict
+    };
+    use toolcrib::Verdict::{Allow, Ask};
+    assert_eq!(verdict("always", 1), Ask);
+    assert_eq!(
+        (verdict("over-three", 3), verdict("over-three", 4)),
+        (Allow, Ask)
+    );
+    assert_eq!(verdict("untagged", 1), Allow);
+}
+
+#[tokio::test]
+async fn stored_tools_that_lead_to_each_other_name_the_whole_cycle() {
+    let scene = Scene::new();
+    let crib = scene.open();
+    let acme = bundle(&crib, "acme");
+    let alias = |slug: &str, base: &str| {
+        let implementation = json!({"base-tool": base});
+        manifest(
+            acme,
+            json!({"slug": slug, "type": "alias", "description": "", "tags": [], "impl": implementation}),
+        )
+    };
+    let first = put(&crib, alias("first", "read_file"));
+    put(&crib, alias("second", "acme/first"));
+    put(&crib, alias("third", "acme/second"));
+    crib.replace_tool(alias("first", "acme/third"), &first.digest())
+        .unwrap();
+    drop(crib);
+    let crib = scene.open();
+    for (name, round) in [
+        ("acme/first", ["first", "third", "second", "first"]),
+        ("acme/second", ["second", "first", "third", "second"]),
+    ] {
+        let (code, why) = refused(&crib, name).await;
+        assert_eq!(code, ErrorCode::ToolUnavailable);
+        let round = round.map(|slug| format!("acme/{slug}@v1")).join(" → ");
+        assert!(
+            why.contains(&format!("without end: {round}")),
+            "{name}: {why}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_tool_of_an_upstream_server_is_kept_and_cannot_run() {
     let scene = Scene::new();
     let crib = scene.open();

@@ -284,6 +284,11 @@ async fn a_stored_tool_runs_that_of_a_server_and_says_no_more_of_its_effects() {
     scene.crib.put_tool(record).unwrap();
     let said = scene.call("mine/say", json!({"text": "hi"})).await;
     assert_eq!(said.value().unwrap(), "hi", "{said:#?}");
+    // And in a process that reads all of it from the home.
+    let fresh = open(scene.home.path());
+    let request = CallRequest::new("mine/say").arg("text", "again");
+    let said = fresh.registry().execute(request).await;
+    assert_eq!(said.value().unwrap(), "again", "{said:#?}");
     // Whatever its tags say: no one knows what it does.
     let entry = scene.crib.registry().find("mine/say").unwrap();
     assert!(
@@ -291,6 +296,51 @@ async fn a_stored_tool_runs_that_of_a_server_and_says_no_more_of_its_effects() {
         "{:?}",
         entry.spec().effects
     );
+}
+
+#[tokio::test]
+async fn a_stored_tool_of_a_server_requires_approval_beside_the_servers_policy() {
+    let scene = Scene::new();
+    let mut settings = fake("plain", None);
+    settings["tools"] = json!({"echo": {"approval": "allow"}});
+    scene.add("fake", settings).await;
+    // The one that asks by the user's policy, which no record lifts.
+    scene.add("strict", fake("plain", None)).await;
+    let mine = toolcrib::model::ids::BundleId::generate();
+    let draft = toolcrib::store::BundleDraft {
+        slug: slug("mine"),
+        display_name: "Mine".to_owned(),
+        description: String::new(),
+        is_enabled: true,
+    };
+    scene.crib.put_bundle(mine, draft).unwrap();
+    for (slug, server, requires) in [
+        ("always", "fake", json!(true)),
+        ("hi-asks", "fake", json!("{text} == 'hi'")),
+        ("free", "fake", json!(false)),
+        ("strict", "strict", json!(false)),
+    ] {
+        let record = json!({
+            "bundleID": mine, "slug": slug, "version": "v1", "description": "Says it back", "tags": ["read"],
+            "createdAt": "2024-05-14T13:44:00Z", "modifiedAt": "2024-06-01T09:17:10Z",
+            "type": "mcp", "impl": {"server": server, "tool": "echo"}, "requiresApproval": requires,
+            "argSchema": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+        });
+        let record = toolcrib::ToolManifest::from_json(record.to_string().as_bytes()).unwrap();
+        scene.crib.put_tool(record).unwrap();
+    }
+    let verdict = |tool: &str, text: &str| {
+        let request = CallRequest::new(format!("mine/{tool}")).arg("text", text);
+        scene.crib.registry().plan(request).unwrap().verdict
+    };
+    use toolcrib::Verdict::{Allow, Ask};
+    assert_eq!(verdict("always", "x"), Ask);
+    assert_eq!(
+        (verdict("hi-asks", "hi"), verdict("hi-asks", "x")),
+        (Ask, Allow)
+    );
+    assert_eq!(verdict("free", "x"), Allow);
+    assert_eq!(verdict("strict", "x"), Ask);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 
+use super::super::doubts::over_limit;
 use super::arguments::{arguments, references};
 use super::graph::Graph;
 use super::outlet::{Logs, Outlet};
@@ -277,6 +278,7 @@ impl Execution {
                 why: Some(Why::new(ErrorCode::InvalidArguments, message)),
             };
         }
+        self.warn_of_limit(step);
         let attempt = Attempt {
             timeout: step.timeout,
             keep: step.output.buffer_limit,
@@ -303,6 +305,15 @@ impl Execution {
                 }
                 tried
             }
+        }
+    }
+
+    /// Says that less of the output is kept than the file asks for.
+    fn warn_of_limit(&self, step: &Step) {
+        let most = self.cx.limits().max_output_bytes;
+        if let Some(asked) = step.output.buffer_limit.filter(|asked| *asked > most) {
+            self.cx
+                .note_warning(format!("step `{}`: {}", step.name, over_limit(asked, most)));
         }
     }
 

@@ -111,6 +111,17 @@ security: {required-permissions: ['filesystem:write:{DIRECTORY}', 'filesystem:re
             .verdict
     };
     let inside = scene.path().canonicalize().unwrap().join("new/deep");
+    let effect = |directory: &str| {
+        let args = json!({"DIRECTORY": directory}).as_object().unwrap().clone();
+        let approval = tool.look(&args, workspace).into_approval(&args, workspace);
+        approval.effect.unwrap_or_default()
+    };
+    assert!(
+        effect("sub").ends_with(", and may write `sub`"),
+        "{}",
+        effect("sub")
+    );
+    assert!(!effect("/srv").contains("may write"), "{}", effect("/srv"));
     assert_eq!(verdict("sub"), Verdict::Allow);
     assert_eq!(verdict("not/yet/there"), Verdict::Allow);
     assert_eq!(verdict(&inside.display().to_string()), Verdict::Allow);

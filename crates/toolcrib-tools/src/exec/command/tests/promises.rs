@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Scene, error, value};
+use super::{CommandTool, Scene, error, read, value};
+use crate::definition::Severity;
 use crate::model::effects::{Approval, Effects, Verdict};
 use crate::sandbox::{Layer, Sandbox};
 use crate::tool::Tool as _;
@@ -204,4 +205,68 @@ security: {required-permissions: ['filesystem:write:{DIRECTORY}']}
         outside.contains("may write `/srv`; a person is asked every time"),
         "{outside}"
     );
+}
+
+/// What `check` says of a file on this machine: codes, errors with an exclamation mark.
+fn doubts(lines: &str) -> Vec<String> {
+    let scene = Scene::new();
+    std::fs::create_dir(scene.path().join("sub")).unwrap();
+    let yaml = format!("name: a\ndescription: d\ntags: [read, write]\n{lines}");
+    let workspace = scene.registry().workspace().map(AsRef::as_ref);
+    let found = CommandTool::doubts(&read(&yaml), &scene.settings(), workspace, 1024 * 1024);
+    let words = found.into_iter().map(|(severity, fault)| {
+        let mark = match severity {
+            Severity::Error => "!",
+            Severity::Warning => "",
+        };
+        format!("{}{mark} {}", fault.code, &yaml[fault.span])
+    });
+    words.collect()
+}
+
+#[test]
+fn a_place_that_every_call_would_be_refused_is_an_error_and_one_that_is_missing_a_warning() {
+    let in_directory = |path: &str| doubts(&format!("bash: ls\nworking-directory: {path}\n"));
+    assert_eq!(in_directory("sub"), [""; 0]);
+    assert_eq!(in_directory("'{TEMP}'"), [""; 0]);
+    assert_eq!(in_directory("not-yet"), ["missing-place not-yet"]);
+    assert_eq!(in_directory("/usr"), ["always-refused! /usr"]);
+    assert_eq!(in_directory("../other"), ["always-refused! ../other"]);
+    let permitted = "security: {required-permissions: ['filesystem:read:/usr']}\n";
+    let lines = format!("bash: ls\nworking-directory: /usr\n{permitted}");
+    assert_eq!(doubts(&lines), [""; 0]);
+    let with = |permission: &str| {
+        doubts(&format!(
+            "bash: ls {{D}}\nparameters: {{D: {{description: d}}}}\nsecurity:\n  required-permissions:\n    - '{permission}'\n"
+        ))
+    };
+    assert_eq!(with("filesystem:read:/usr"), [""; 0]);
+    assert_eq!(with("filesystem:read:{D}"), [""; 0]);
+    assert_eq!(
+        with("filesystem:write:/no/such/place"),
+        ["missing-place 'filesystem:write:/no/such/place'"]
+    );
+    assert_eq!(
+        with("network:external:127.0.0.1:99999"),
+        ["always-refused! 'network:external:127.0.0.1:99999'"]
+    );
+}
+
+#[tokio::test]
+async fn a_buffer_limit_above_the_operators_is_reported_by_check_and_by_the_call() {
+    let steps = |limit: &str| {
+        format!("steps: [{{name: one, bash: echo hi, output: {{buffer-limit: {limit}}}}}]\n")
+    };
+    assert_eq!(doubts(&steps("2MB")), ["buffer-limit 2MB"]);
+    assert_eq!(doubts(&steps("1MB")), [""; 0]);
+    for (limit, warns) in [("2MB", true), ("1MB", false)] {
+        let yaml = format!("name: a\ndescription: d\ntags: [read]\n{}", steps(limit));
+        let outcome = Scene::new().tool(&yaml).call("a", json!({})).await;
+        assert!(outcome.is_ok(), "{outcome:?}");
+        let warned = outcome
+            .warnings
+            .iter()
+            .any(|one| one.contains("`one`: `buffer-limit`"));
+        assert_eq!(warned, warns, "{:?}", outcome.warnings);
+    }
 }

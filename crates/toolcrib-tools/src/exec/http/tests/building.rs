@@ -88,8 +88,9 @@ fn definition(path: &str, query: Option<&str>) -> HttpDefinition {
         limits: LimitsPatch::default(),
         max_sent: None,
         max_received: None,
+        tests: Vec::new(),
         digest: String::new(),
-        meaning: String::new(),
+        meaning: crate::definition::Meaning::default(),
         arguments_at: Vec::new(),
     }
 }
