@@ -36,7 +36,7 @@ pub(crate) fn routes() -> Vec<Route> {
             blocking(api, asked, list)
         })
         .named("listRules", "rules", "Lists every rule with where it comes from.")
-        .about("Rules are files: `config.toml` and `rules/*.toml` of the home and of the workspace. They are read when the server starts.")
+        .about("Rules are files: `config.toml` and `rules/*.toml` of Toolcrib's home directory and of the workspace. They are read when the server starts.")
         .answers::<Rules>(200, "The rules."),
         Route::new(Method::POST, "/api/rules/test", Who::Operator, |api, asked| {
             blocking(api, asked, test)
