@@ -596,7 +596,10 @@ fn nobody_is_asked_without_a_terminal_or_where_input_is_forbidden() {
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--no-input"]).collect();
     let (code, shown) = test.on_terminal(&words).ends();
     assert_eq!(code, 6, "{shown}");
-    assert!(shown.contains("`--no-input` forbids asking"), "{shown}");
+    assert!(
+        shown.contains("no one was asked, because `--no-input` is set"),
+        "{shown}"
+    );
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--yes"]).collect();
     test.run(&words).exits(0);
     assert_eq!(last_call(&test)["approval"]["by"], "--yes");

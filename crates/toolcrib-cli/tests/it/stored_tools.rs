@@ -510,7 +510,7 @@ fn a_stored_tool_is_checked_by_its_name() {
     let test = acme();
     for word in ["greet", "acme/greet", "acme/greet@v1"] {
         let ran = test.run(&["check", word]).exits(0);
-        assert_eq!(ran.stdout, "1 stored tool: in order\n", "{word}");
+        assert_eq!(ran.stdout, "1 stored tool: OK\n", "{word}");
     }
     let report = test.run(&["check", "acme/greet", "--json"]).exits(0).json();
     assert_eq!(report["value"]["files"][0]["file"], "acme/greet@v1");
