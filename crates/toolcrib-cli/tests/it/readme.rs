@@ -500,7 +500,7 @@ fn the_examples_of_mcp_print_what_they_show() {
 
 /// What there is to paste for each client is what `connect --print` prints.
 #[test]
-fn what_clients_are_told_to_paste_is_what_connect_prints() {
+fn the_text_to_paste_for_each_client_is_what_connect_prints() {
     let page = std::fs::read_to_string(root().join("docs/mcp.md")).unwrap();
     let golden = root().join("crates/toolcrib-cli/tests/golden/connect_print.txt");
     let golden = std::fs::read_to_string(golden).unwrap();

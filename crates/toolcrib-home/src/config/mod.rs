@@ -653,7 +653,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_would_add_hosts_is_told_that_it_cannot() {
+    fn a_project_that_would_add_hosts_is_informed_that_it_cannot() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(".toolcrib")).unwrap();
         let list = "allowedHosts = ['a.example.com', '*.b.example.com']";

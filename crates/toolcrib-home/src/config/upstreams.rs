@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_toml_is_left_alone() {
+    fn a_file_that_is_not_toml_is_left_alone() {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join(FILE), "[limits\n").unwrap();
         let name = Slug::parse("files").unwrap();

@@ -420,7 +420,7 @@ fn served(host: &Arc<CribHost>) -> Pipe {
 }
 
 #[tokio::test]
-async fn clients_are_told_of_another_list_and_of_nothing_else() {
+async fn clients_hear_of_another_list_and_of_nothing_else() {
     let scene = Scene::new();
     let host = host(&scene, &[]);
     let mut pipe = served(&host);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn the_model_is_told_what_is_waited_for_and_the_same_call_picks_it_up_once() {
+async fn the_model_is_informed_what_is_waited_for_and_the_same_call_picks_it_up_once() {
     let stage = Stage::new();
     for modern in [false, true] {
         let before = stage.launched();

@@ -42,7 +42,7 @@ async fn the_text_of_a_tool_with_its_values_is_judged_like_any_shell_text() {
 }
 
 #[tokio::test]
-async fn that_parts_of_a_trusted_text_cannot_be_told_before_it_runs_does_not_ask() {
+async fn that_parts_of_a_trusted_text_cannot_be_known_before_it_runs_does_not_ask() {
     for bash in [
         "for f in *; do \"$(command -v cat)\" \"$f\"; done",
         "eval \"$(dircolors)\"; $PAGER x",
