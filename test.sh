@@ -3,14 +3,14 @@
 #
 #   ./test.sh            everything but the fuzz targets and the packages
 #   ./test.sh fast       while you work: fmt, english, and the unit tests beside the code (part `unit`)
-#   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis conformance clients
-#                        web kernel bench deny fuzzcheck fuzz release
+#   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis openapi conformance
+#                        clients web kernel bench deny fuzzcheck fuzz release
 #
 # `fuzz` and `release` run only where they are named: they need minutes. `release` builds every package for this machine and tries each.
 set -euo pipefail
 cd "$(dirname "$0")"
 
-readonly NEXTEST=0.9.143 DENY=0.20.2 SCHEMATHESIS=4.32.5 NODE=24.19.0 MCP_PYTHON=2.3.0 PYTEST=9.2.0
+readonly NEXTEST=0.9.143 DENY=0.20.2 SCHEMATHESIS=4.32.5 NODE=24.19.0 MCP_PYTHON=2.3.0 PYTEST=9.2.0 OPENAPI_PYTHON=0.29.1
 readonly RUFF=0.17.4 BLACK=26.10.1 PRETTIER=3.9.10
 started=$SECONDS
 skipped=()
@@ -297,9 +297,24 @@ if wanted schemathesis; then
         skip schemathesis "$why; the tests in process hold the server against its description, too"
     fi
 fi
+if wanted openapi; then
+    built
+    toolcrib=${CARGO_TARGET_DIR:-target}/debug/toolcrib
+    venv=$PWD/target/openapi-python-client-$OPENAPI_PYTHON
+    if why=$(python_venv "$venv" openapi-python-client "$OPENAPI_PYTHON"); then
+        part openapi tests/openapi/run.sh "$toolcrib" python "$venv"
+    else
+        skip "openapi (Python)" "$why"
+    fi
+    if node=$(node_22 "$PWD/target/node-$NODE"); then
+        part openapi tests/openapi/run.sh "$toolcrib" node "$node"
+    else
+        skip "openapi (linters, TypeScript)" "$node"
+    fi
+fi
 if wanted conformance; then
     if node=$(node_22 "$PWD/target/node-$NODE"); then
-        part conformance tests/conformance/run.sh "$node" server client
+        part conformance tests/conformance/run.sh "$node" server serve client
     else
         skip conformance "$node; the tests of toolcrib-mcp hold both eras against golden exchanges"
     fi

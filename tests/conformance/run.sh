@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the protocol's own conformance suites against what is built here.
 #
-#   tests/conformance/run.sh NODE_DIR LEG…       LEG is `server` or `client`; NODE_DIR has `node` (22 or newer) and `npm` as commands
+#   tests/conformance/run.sh NODE_DIR LEG…       LEG is `server`, `serve` or `client`; NODE_DIR has `node` (22 or newer) and `npm` as commands
 #
 # Everything fetched and written goes below target/conformance. The lock files beside this script say which suites.
 set -euo pipefail
@@ -59,6 +59,61 @@ server_leg() {
     kill "$fixture" 2>/dev/null || status=1
     wait "$fixture" 2>/dev/null || true
     return "$status"
+}
+
+# The real `toolcrib serve` with its built-in tools: their list is what the schema of the protocol says, in both eras.
+serve_leg() {
+    local status=0
+    rm -rf "$place/serve"
+    mkdir -p "$place/serve/work"
+    (
+        background=()
+        # shellcheck disable=SC2317
+        end() { for one in "${background[@]}"; do kill "$one" 2>/dev/null && wait "$one" 2>/dev/null || true; done; }
+        trap end EXIT
+        TOOLCRIB_HOME=$place/serve/home "${CARGO_TARGET_DIR:-target}/debug/toolcrib" --workspace "$place/serve/work" \
+            serve --addr 127.0.0.1:0 2>"$place/serve/said" &
+        background+=($!)
+        printed "$place/serve/said" 's/^listening on \(http.*\)$/\1/p'
+        node tests/conformance/with-token.mjs "$url" "$(cat "$place/serve/home/token")" >"$place/serve/proxy" &
+        background+=($!)
+        printed "$place/serve/proxy" p
+        for version in 2025-11-25 2026-07-28; do
+            lists "$version" || status=1
+        done
+        exit "$status"
+    )
+}
+
+# Waits for an address in a file, which then is in `url`.
+printed() {
+    for _ in $(seq 300); do
+        url=$(sed -n "$2" "$1")
+        [ -n "$url" ] && return 0
+        sleep 0.1
+    done
+    cat "$1" >&2
+    return 1
+}
+
+# One scenario, of which every check must be green; the check of the schema must be among them.
+lists() {
+    local results=$place/results-serve-$1 log=$place/serve-$1.log
+    rm -rf "$results"
+    if node "$place/modern/node_modules/@modelcontextprotocol/conformance/dist/index.js" server --url "$url/mcp" --scenario tools-list \
+        --spec-version "$1" --output-dir "$results" >"$log" 2>&1 &&
+        node -e '
+            const checks = JSON.parse(require("fs").readFileSync(process.argv[1], "utf8"));
+            const isGreen = (check) => check.status === "SUCCESS" || check.status === "INFO";
+            const hasSchema = checks.some((check) => check.id === "wire-schema-valid");
+            if (!hasSchema || !checks.every(isGreen)) process.exit(1);
+            console.log(`serve-${process.argv[2]}: 1 scenario, ${checks.length} checks passed`);
+        ' "$results"/*/checks.json "$1"; then
+        return 0
+    fi
+    cat "$log"
+    echo "serve-$1: failed" >&2
+    return 1
 }
 
 # The client: a fixture on the library's client, which the suite starts once a scenario. Extensions that are not built here are run for

@@ -78,7 +78,7 @@ impl From<OpenError> for CliError {
         let hint = match &error {
             OpenError::Config(_) => "`toolcrib config path` says where the settings are read from",
             OpenError::Workspace(_) => {
-                "it is named by --workspace, TOOLCRIB_WORKSPACE or `workspace` in config.toml"
+                "it is named by --workspace, TOOLCRIB_WORKSPACE or the setting `workspace` (`toolcrib config path` prints its file)"
             }
             OpenError::Home(_) | OpenError::Register(_) | OpenError::Format(_) => {
                 "`toolcrib --help` shows the options"

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_size_is_refused_with_how_to_write_one() {
+    fn input_that_is_not_a_size_is_refused_with_how_to_write_one() {
         for text in ["", "MB", "-1", "1.5GB", "0", "12 parsecs", "99999999999T"] {
             assert!(parse(text).unwrap_err().contains("512MB"), "{text}");
         }

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_text_is_no_wider_than_its_room() {
+    fn a_cut_text_is_not_wider_than_its_room() {
         assert_eq!(cut("one two three", 13), "one two three");
         assert_eq!(cut("one two three", 8), "one two…");
         assert_eq!(cut("one two three", 9), "one two…");

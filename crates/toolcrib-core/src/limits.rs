@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn too_many_waiting_of_one_caller_are_told_to_come_back() {
+    async fn too_many_waiting_of_one_caller_are_asked_to_come_back() {
         let meter = Meter::new(&Limits {
             max_concurrent: 1,
             ..Limits::default()

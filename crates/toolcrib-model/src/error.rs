@@ -127,7 +127,7 @@ error_codes! {
     ReadOnly "READ_ONLY" 403 9 ToolResult
         "Built-in things cannot be changed; only their enabled flag can." "Copy it under another name and change the copy.";
     StorageError "STORAGE_ERROR" 500 9 ToolResult
-        "Toolcrib's own files could not be read or written." "`toolcrib doctor` looks at the home directory.";
+        "Toolcrib's own files could not be read or written." "`toolcrib doctor` looks at Toolcrib's home directory.";
     Usage "USAGE" 400 2 Protocol
         "The command or request is not one Toolcrib understands." "`toolcrib --help` shows the commands.";
     Unauthenticated "UNAUTHENTICATED" 401 5 Protocol

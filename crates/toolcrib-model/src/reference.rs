@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_reference_says_why() {
+    fn what_is_not_a_reference_says_why() {
         let message = |text: &str| text.parse::<ToolRef>().unwrap_err().to_string();
         assert!(message("").contains("empty"));
         assert!(message("a/b/c").contains("at most one"));

@@ -72,6 +72,12 @@ impl Command {
         }
     }
 
+    /// The program and its arguments.
+    pub fn words(&self) -> impl Iterator<Item = &OsStr> {
+        let arguments = self.arguments.iter().map(OsString::as_os_str);
+        std::iter::once(self.program.as_os_str()).chain(arguments)
+    }
+
     /// Adds arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_has_read_is_counted() {
+    fn what_no_one_has_read_is_counted() {
         let terminal = Terminal::open().unwrap();
         assert_eq!(unread(&terminal.theirs), 0);
         sys::write(&terminal.ours, b"yes\nno\n").unwrap();

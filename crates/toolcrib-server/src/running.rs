@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_a_dead_server_is_removed_by_whoever_sees_it() {
+    fn the_file_of_a_dead_server_is_removed_by_the_process_that_sees_it() {
         let home = tempfile::tempdir().unwrap();
         let servers = Servers::of_home(home.path());
         let live = servers.announce(&server(1)).unwrap();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_servers_file_is_left_alone() {
+    fn input_that_is_not_a_servers_file_is_left_alone() {
         let home = tempfile::tempdir().unwrap();
         let servers = Servers::of_home(home.path());
         std::fs::create_dir_all(&servers.directory).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_tells_settings_and_rules_apart_but_not_servers() {
+    fn the_digest_distinguishes_settings_and_rules_but_not_servers() {
         let (mut config, rules) = (Config::defaults(), RuleSet::default());
         let before = settings_digest(&config, &rules);
         config.set_flag("server.addr", "127.0.0.1:1").unwrap();

@@ -38,7 +38,7 @@ fn made() -> tempfile::TempDir {
 }
 
 #[test]
-fn an_index_that_is_cut_off_in_use_is_an_error_and_ends_nobody() {
+fn an_index_that_is_cut_off_in_use_is_an_error_and_ends_no_one() {
     let directory = made();
     // Another program keeps the log open.
     let script = "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\nc.execute('PRAGMA journal_mode = WAL')\n\

@@ -950,7 +950,7 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Changes a setting in `config.toml` of the home. */
+        /** Changes a setting in `config.toml` of Toolcrib's home directory. */
         patch: operations["changeSetting"];
         trace?: never;
     };
@@ -1234,6 +1234,7 @@ export interface components {
             tools: string[];
             approval: components["schemas"]["UpstreamApproval"];
         };
+        /** @enum {string} */
         ApprovalStatus: "pending" | "approved" | "denied" | "used" | "expired" | "withdrawn" | "replaced";
         ArgumentsSchema: {
             type?: string | null;
@@ -1293,6 +1294,7 @@ export interface components {
             problem?: unknown;
             warnings?: unknown;
         };
+        /** @enum {string} */
         BundleKind: "built-in" | "files" | "store" | "upstream";
         BundleRow: {
             schemaVersion: string;
@@ -1614,6 +1616,7 @@ export interface components {
             effect?: string | null;
             state?: components["schemas"]["FilterState"] | null;
         };
+        /** @enum {string} */
         FilterState: "on" | "off" | "attention" | "untagged";
         Finding: {
             rule: string;
@@ -1686,6 +1689,7 @@ export interface components {
         } | {
             origin: string;
         };
+        /** @enum {string} */
         GrantScope: "call" | "session" | "project" | "user";
         GrantShape: {
             [key: string]: components["schemas"]["GrantPattern"];
@@ -1746,6 +1750,7 @@ export interface components {
             replacedBy?: string | null;
             sealed?: boolean;
         };
+        /** @enum {string} */
         HeldKind: "taken" | "replaced";
         HeldPage: {
             held: components["schemas"]["HeldItem"][];
@@ -2193,6 +2198,7 @@ export interface components {
         Settings: {
             settings: components["schemas"]["SettingRow"][];
         };
+        /** @enum {string} */
         Severity: "warning" | "error";
         /** SimpleOutcome */
         SimpleOutcome: {
@@ -2218,6 +2224,7 @@ export interface components {
             unknown: number;
             words: string;
         };
+        /** @enum {string} */
         Source: "built-in" | "app" | "local" | "user" | "global" | "store" | "upstream";
         StoreStats: {
             /** Format: uint64 */
@@ -2349,6 +2356,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @enum {string} */
         ToolKind: "go" | "rust" | "http" | "command" | "mcp" | "alias";
         ToolList: {
             tools: components["schemas"]["ListedTool"][];
@@ -2438,6 +2446,7 @@ export interface components {
             notes: string[];
             accepted: components["schemas"]["AcceptedTool"][];
         };
+        /** @enum {string} */
         UpstreamApproval: "allow" | "ask" | "deny";
         UpstreamPage: {
             upstreams: components["schemas"]["UpstreamRow"][];
@@ -2480,6 +2489,7 @@ export interface components {
             digest: string;
             warnings: string[];
         };
+        /** @enum {string} */
         Verdict: "allow" | "ask" | "deny";
         Wall: {
             reference: string;

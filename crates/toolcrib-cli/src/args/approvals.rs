@@ -71,9 +71,9 @@ Examples:
   toolcrib approvals approve 9c4f21ab --set command='git push --dry-run'
   toolcrib approvals approve 9c4f21ab --args @arguments.json --reason 'on a branch instead'
 
-Edited arguments are checked and judged like those of any call: what does not fit, or what a rule
-denies, is refused (exit 4 or 5), and the request stays open. What the edited call does is shown;
-where it would ask itself, a terminal asks you first, unless --no-input is given.")]
+Edited arguments are checked and judged like those of any call: arguments that do not fit, or that a
+rule denies, are refused (exit 4 or 5), and the request stays open. The effect of the edited call is
+shown; where it would ask itself, a terminal asks you first, unless --no-input is given.")]
 pub(crate) struct ApproveArgs {
     /// Its id, or the end of it
     #[arg(add = ArgValueCompleter::new(complete::pending))]
@@ -135,15 +135,15 @@ Examples:
   toolcrib grants add write_file path='docs/*' content='*' --uses 10
   toolcrib grants add shell --shape '{\"command\": {\"argv\": [\"echo\", \"two words\"]}}'
 
-What each parameter may be: a value, or `*` for anything; for paths a pattern (`docs/*` in that
+A pattern of a parameter is a value, or `*` for anything; for paths a pattern (`docs/*` in that
 directory, `docs/**` below it, too); for commands their words, with `*` for one word that is not an option
-and `**` at the end for any further words. Parameters not named keep their defaults. What
-the grant would have allowed in the past is shown before it is made.")]
+and `**` at the end for any further words. Parameters not named keep their defaults. The
+past calls that the grant would have allowed are shown before it is made.")]
 pub(crate) struct GrantArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::tools))]
     pub(crate) tool: String,
-    /// What its parameters may be
+    /// The pattern of each parameter
     #[arg(value_name = "NAME=PATTERN", add = ArgValueCompleter::new(complete::parameters))]
     pub(crate) pairs: Vec<String>,
     /// The same as JSON, in full: "any", {"exact": …}, {"argv": […]} or {"path": …} by parameter

@@ -55,7 +55,7 @@ Examples:
   toolcrib run count-lines PATTERN='*.md'
   toolcrib test                          the tests it came with
 
-What is there already is left as it is, so that running it again does no harm. The tool it writes is
+Existing files are left as they are, so that running it again does no harm. The tool it writes is
 trusted: you asked for it.")]
 pub(crate) struct InitArgs {}
 
@@ -74,13 +74,13 @@ Examples:
 Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
 Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
 
---from-curl runs and sends nothing. What looks like a credential becomes a secret, and its value is
+--from-curl runs and sends nothing. A value that looks like a credential becomes a secret and is
 written nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names.
 See docs/http-tools.md.")]
 pub(crate) struct NewArgs {
     /// The tool's name: letters, digits, dashes and underscores
     pub(crate) name: String,
-    /// What it is made of: one command, several, or another tool
+    /// The kind of tool: one command, several, or another tool
     #[arg(long, value_name = "KIND", default_value = "shell", value_parser = ["shell", "steps", "alias"])]
     pub(crate) kind: String,
     /// Where it is kept: in this project, or for all of yours
@@ -89,7 +89,7 @@ pub(crate) struct NewArgs {
     /// Put it into this bundle of the store instead of a file
     #[arg(long, value_name = "BUNDLE", allow_hyphen_values = true, conflicts_with_all = ["scope", "force"], add = ArgValueCompleter::new(complete::own_bundles))]
     pub(crate) bundle: Option<String>,
-    /// What it does, for people and models
+    /// A description, for people and models
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
     /// Make an HTTP tool from a curl command; @FILE reads it from a file, - from stdin
@@ -136,9 +136,9 @@ Examples:
   toolcrib edit acme/weather@v1 --as-version v2    saved as a new version beside the old one
   EDITOR='code --wait' toolcrib edit word-count
 
-Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only what checks takes the place of
-what was there, at once and whole; on a terminal you can go on editing what does not, elsewhere it
-is refused (exit 4) and the copy is kept. What you saved is trusted. A tool that changed in the meantime is not overwritten (exit 9); your
+Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only a valid version replaces the
+tool, at once and whole. A version with errors can be edited further on a terminal; elsewhere it is
+refused (exit 4) and the copy is kept. The saved version is trusted. A tool that changed in the meantime is not overwritten (exit 9); your
 copy is kept then, too. Built-in tools cannot be edited.")]
 pub(crate) struct EditArgs {
     /// The tool

@@ -43,7 +43,7 @@ Examples:
   toolcrib bundle enable acme
   toolcrib bundle enable acme --yes      without being asked about an imported one
 
-What the tools of an imported bundle would run and reach is shown first, and you are asked. Tools
+For an imported bundle you see what its tools would run and reach, and are asked. Tools
 that are switched off one by one stay off.")]
     Enable(BundleSwitchArgs),
     /// Switch bundles off, with the tools in them
@@ -143,8 +143,8 @@ Examples:
   toolcrib bundle edit acme --description 'Orders, invoices, customers'
   toolcrib bundle edit acme --name 'Acme API' --slug acme-api
 
-What is not named stays, and its id does in any case. With another slug its tools are called by it:
-`acme-api/weather`. What names the old one, as rules and secrets with --bundle, is yours to change.")]
+Fields that are not named stay, and so does the id. With another slug its tools are called by it:
+`acme-api/weather`. Rules and secrets with --bundle that name the old slug are yours to change.")]
 #[command(group = clap::ArgGroup::new("change").args(["name", "description", "slug"]).required(true).multiple(true))]
 pub(crate) struct BundleEditArgs {
     /// The bundle: slug or id
@@ -169,8 +169,8 @@ Examples:
   toolcrib bundle add acme weather.json --version v2      beside the v1 that is there
 
 JSON files are HTTP tools, functions or commands as in docs/bundles.md; comments are allowed. A YAML
-tool becomes one of type `command`. All files are checked first, as by `toolcrib check`: if one is
-not in order, none is put (exit 4). A version that is there is never replaced (exit 9): edit it, or
+tool becomes one of type `command`. All files are checked first, as by `toolcrib check`: if one
+is not valid, none is put (exit 4). A version that is there is never replaced (exit 9): edit it, or
 put another one beside it.")]
 pub(crate) struct BundleAddArgs {
     /// The bundle: slug or id

@@ -15,7 +15,7 @@ Examples:
 
 A client's token lists, searches and calls tools, and sees its own calls. Questions, grants, rules,
 secrets, clients and every change of a definition are for the operator, whose token is in the file
-`token` of the home: a client can never approve its own call, unless you vouch with
+`token` of Toolcrib's home directory: a client can never approve its own call, unless you vouch with
 `add NAME --elicitation` that it asks a person.")]
 pub(crate) enum ClientsCommand {
     /// Add a client and print its token (shown once)

@@ -36,7 +36,7 @@ pub(crate) struct ConnectArgs {
     /// Go to a server that runs; the one of this home unless named
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with_all = ["bundles", "client"])]
     pub(crate) http: Option<Option<String>>,
-    /// What the client calls it
+    /// The name of the server in the client
     #[arg(long, value_name = "NAME", default_value = "toolcrib")]
     pub(crate) name: String,
     /// Offer the tools of this bundle only; may be given several times

@@ -25,7 +25,7 @@ pub(crate) struct AnswerArgs {
     /// The file with the reply; - or nothing for stdin
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) file: Option<PathBuf>,
-    /// Whose reply it is
+    /// The provider of the reply
     #[arg(long, value_name = "PROVIDER", default_value = "auto", value_parser = formats_or_auto())]
     pub(crate) from: String,
     /// Approve whatever the calls ask for; what a rule denies stays denied
@@ -52,7 +52,7 @@ OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY. Naming a URL here is the pe
 its host. Without a prompt, a terminal is asked for one after the other, until Ctrl-D. Exits with 0
 when the model is done, 1 when it was cut short or the steps were used up.")]
 pub(crate) struct ChatArgs {
-    /// What to say to the model; without it, stdin or the terminal is read
+    /// The message to the model; without it, stdin or the terminal is read
     #[arg(value_name = "PROMPT", allow_hyphen_values = false)]
     pub(crate) prompt: Option<String>,
     /// The provider of the model [default: the setting chat.provider]
@@ -85,7 +85,7 @@ pub(crate) struct ChatArgs {
     /// Offer no tools
     #[arg(long, conflicts_with_all = ["tools", "bundle"])]
     pub(crate) no_tools: bool,
-    /// Write the conversation to this file, which must be new [default: one in the home]
+    /// Write the conversation to this file, which must be new [default: one in Toolcrib's home directory]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with = "continue_from")]
     pub(crate) transcript: Option<PathBuf>,
     /// Go on with the conversation in this transcript

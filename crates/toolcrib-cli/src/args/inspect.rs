@@ -52,14 +52,14 @@ Examples:
   toolcrib search weather --all          also what is off or cannot run here
   toolcrib search --limit 5              the newest five
 
-What begins with the words comes first, then what has them whole, then what begins like them, then
-what is spelt nearly so; among equals the newest. Slugs, names, descriptions, tags and keywords are
-searched.
+Tools that begin with the words come first, then tools that have them whole, then tools that begin
+like them, then near spellings; among equals the newest. Slugs, names, descriptions, tags and keywords
+are searched.
 
 Where there is more, the last line on stderr says how to go on; with --json that line is
 {\"nextPageToken\": \"…\"}, also with -q.")]
 pub(crate) struct SearchArgs {
-    /// What to look for; everything when none is named
+    /// The words to look for; without any, everything is listed
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
     /// Also find tools that are off or cannot run here
@@ -80,7 +80,8 @@ Examples:
   toolcrib schema --provider anthropic              every tool, for a request's `tools`
   toolcrib schema read_file --provider openai --strict
 
-What a provider cannot express is lowered or left out; each such loss is said on stderr.")]
+Constraints that a provider cannot express are lowered or left out; each such loss is reported on
+stderr.")]
 pub(crate) struct SchemaArgs {
     /// The tools; all of them when none is named
     #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::tools))]
@@ -142,7 +143,7 @@ Examples:
   toolcrib calls list                        those that run come first
   toolcrib calls cancel f28beac2
 
-Calls of `toolcrib serve` are found by the home, or by --server. What a call printed so far is kept.
+Calls of `toolcrib serve` are found by Toolcrib's home directory, or by --server. The output so far is kept.
 A call that `toolcrib run` makes itself is cancelled there, with Ctrl-C.")]
     Cancel {
         /// Its id, or the end of it
@@ -157,8 +158,8 @@ Examples:
   toolcrib stats --since 24h          the last day
   toolcrib stats --tool shell --json  one tool, for a program
 
-The record has the calls of every process that uses the home. A server that serves it adds how it is
-itself; with --server the figures are those of that server's home.")]
+The record has the calls of every process that uses Toolcrib's home directory. A server that serves it
+adds how it is itself; with --server the figures are those of that server's home.")]
 pub(crate) struct StatsArgs {
     /// Only calls that arrived this long ago at most: 30m, 24h, 7d
     #[arg(long, value_name = "TIME", value_parser = crate::duration::of_people)]

@@ -13,7 +13,7 @@ Examples:
   toolcrib trust ../other --yes  trust those of another one without being asked
 
 Tools that come with a project cannot be called before you trusted them; `check` and `test` work
-on them before that. What you trust is what the files say: one that changes has to be trusted
+on them before that. You trust the meaning of a file: if it changes, it has to be trusted
 again, and the difference is shown. Comments and layout do not count. Without a terminal and
 without --yes nothing is trusted (exit 6). `toolcrib watch --trust` follows your own edits.")]
 pub(crate) struct TrustArgs {
@@ -30,8 +30,8 @@ pub(crate) struct TrustArgs {
 `greet` and `acme/greet` mean all versions of a stored tool, `acme/greet@v1` means this one.
 
 It holds for every process that uses this home, until it is taken back. A tool of a project is
-switched in that project only. What `disabledTools` names in config.toml stays off, and so does what
-is in a bundle that is off: `toolcrib bundle enable`.")]
+switched in that project only. Tools that `disabledTools` names in config.toml stay off, and so do the
+tools of a bundle that is off: `toolcrib bundle enable`.")]
 pub(crate) struct SwitchArgs {
     /// The tools
     #[arg(required = true, value_name = "TOOL", add = ArgValueCompleter::new(complete::references))]

@@ -120,7 +120,14 @@ pub(crate) struct ConfigUnsetArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  toolcrib config edit
+  toolcrib config edit limits.timeoutMs      with a line for this setting, if there is none yet")]
 pub(crate) struct ConfigEditArgs {
+    /// A setting: if the file does not set it, a line with its default is there to change
+    #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
+    pub(crate) key: Option<String>,
     /// Edit .toolcrib/config.toml of the workspace
     #[arg(long)]
     pub(crate) project: bool,

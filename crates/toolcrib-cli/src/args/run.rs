@@ -121,7 +121,7 @@ pub(crate) struct SandboxArgs {
     /// Pass a variable on, or set one; besides PATH, HOME, LANG, LC_*, TZ and TERM
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<String>,
-    /// Whose rights it has; `reduced` is a uid that owns nothing, which only root can give
+    /// The rights it has; `reduced` is a uid that owns nothing, which only root can give
     #[arg(long, value_name = "WHOSE", default_value = "same-as-user", value_parser = ["same-as-user", "reduced"])]
     pub(crate) privilege: String,
     /// The command and its arguments

@@ -61,8 +61,8 @@ Examples:
   toolcrib upstream login tracker
   toolcrib upstream login tracker --no-browser      print the address only, to open it yourself
 
-The browser is sent back to an address of this machine. The tokens are kept in the home, for you only, and
-renewed by themselves; they are never printed.")]
+The browser is sent back to an address of this machine. The tokens are kept in Toolcrib's home
+directory, for you only, and renewed by themselves; they are never printed.")]
     Login {
         /// Its name
         name: String,
@@ -116,7 +116,7 @@ Examples:
 The program runs without a sandbox, as any other program you start, with few variables of yours and
 those of `--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
 pub(crate) struct UpstreamAddArgs {
-    /// What it is to be called: letters, digits and `-`
+    /// Its name here: letters, digits and `-`
     pub(crate) name: String,
     /// The program and its arguments, after `--`
     #[arg(last = true, value_name = "COMMAND", conflicts_with = "url")]
@@ -157,8 +157,8 @@ Examples:
   toolcrib upstream import claude-desktop --only github     one server of one program
   toolcrib upstream import .vscode/mcp.json                 a file, JSON or TOML
 
-What would run is shown first. Keys and passwords in variables and headers are not copied into
-config.toml: they go into the secrets of the home, for that server only. Nothing is started: `toolcrib
+The commands that would run are shown first. Keys and passwords in variables and headers are not copied into
+config.toml: they go into the secrets of Toolcrib, for that server only. Nothing is started: `toolcrib
 upstream accept NAME` connects, shows the tools and asks. The program's file stays as it is.")]
 pub(crate) struct UpstreamImportArgs {
     /// A program that `toolcrib connect` lists or a file

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_of_ours_is_refused() {
+    fn input_that_is_not_a_file_of_ours_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let said = |path: &Path| ClientFile::read(path).unwrap_err().message;
         assert!(said(dir.path()).contains("directory"));

@@ -711,7 +711,7 @@ fn print(files: &[Checked], errors: usize, warnings: usize, output: &Output) {
     };
     output.line(&match (files.len(), errors, warnings) {
         (0, ..) => tools,
-        (_, 0, 0) => format!("{tools}: {}", output.good("in order")),
+        (_, 0, 0) => format!("{tools}: {}", output.good("OK")),
         (_, errors, warnings) => format!(
             "{tools}: {}, {}",
             count(errors, "error"),

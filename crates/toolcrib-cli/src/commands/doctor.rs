@@ -221,7 +221,7 @@ fn tool_files(crib: &Crib, findings: &mut Vec<Finding>) {
         let fix = "`toolcrib explain TOOL` says who has a name";
         Finding::warning("tool files", problems.join("; "), fix)
     } else {
-        Finding::ok("tool files", format!("{count} in order{untrusted}"))
+        Finding::ok("tool files", format!("{count} OK{untrusted}"))
     });
 }
 

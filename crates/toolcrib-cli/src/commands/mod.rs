@@ -245,7 +245,7 @@ fn answerer(global: &Global, yes: bool, wait: Option<Duration>, output: &Output)
 /// Why no one can be asked, and what to do about it.
 fn nobody_to_ask(global: &Global) -> String {
     let why = if global.no_input {
-        "`--no-input` forbids asking"
+        "no one was asked, because `--no-input` is set"
     } else {
         "there is no terminal to ask on"
     };

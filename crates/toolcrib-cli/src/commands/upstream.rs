@@ -112,7 +112,7 @@ fn own_logins<'b>(name: &str, backend: &'b Backend) -> Result<&'b Crib, CliError
     let crib = backend.crib().map(AsRef::as_ref);
     crib.ok_or_else(|| {
         CliError::usage(format!(
-            "logins are kept in the home of the server, and a browser is sent back to its machine: `toolcrib upstream login {name}` there"
+            "logins are stored in the home directory of the server's Toolcrib, and a browser is sent back to its machine: `toolcrib upstream login {name}` there"
         ))
     })
 }

@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_that_nobody_can_fill_in_are_refused_in_words() {
+    fn forms_that_no_one_can_fill_in_are_refused_in_words() {
         let form =
             |properties: Value| fields(&json!({"requestedSchema": {"properties": properties}}));
         let nested = form(json!({"a\u{1b}b": {"type": "object"}})).unwrap_err();

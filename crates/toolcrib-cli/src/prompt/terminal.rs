@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_are_no_characters_leave_nothing_in_a_hidden_line() {
+    fn keys_that_are_not_characters_leave_nothing_in_a_hidden_line() {
         let typed = |line: &str| Some(Hidden::Text(line.to_owned()));
         assert_eq!(text(&[b"ab\x1b[Acd\n"]), typed("abcd"));
         assert_eq!(text(&[b"ab\x1b", b"[", b"1;5", b"Ccd\r"]), typed("abcd"));

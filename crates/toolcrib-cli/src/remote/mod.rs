@@ -156,7 +156,7 @@ pub(crate) fn failed(error: &ClientError, address: &Address) -> CliError {
     let hint = match error {
         ClientError::Unreachable { .. } => Some(match address {
             Address::Unix(path) => format!("start one with `toolcrib serve --socket {}`", path.display()),
-            Address::Process => "`toolcrib doctor` says what is wrong with the home".to_owned(),
+            Address::Process => "`toolcrib doctor` says what is wrong with Toolcrib's home directory".to_owned(),
             Address::Tcp { .. } if address.is_this_machine() => {
                 "start one with `toolcrib serve`; `toolcrib doctor` says which ones run".to_owned()
             }

@@ -133,7 +133,7 @@ fn a_denial_with_its_reason_reaches_the_caller() {
 }
 
 #[test]
-fn nobody_answers_in_time() {
+fn no_one_answers_in_time() {
     let test = notes();
     test.run(&[
         "run",

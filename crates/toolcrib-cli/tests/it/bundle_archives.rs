@@ -203,7 +203,7 @@ fn a_dry_run_says_everything_and_does_nothing() {
 }
 
 #[test]
-fn nothing_is_imported_without_somebody_who_agrees() {
+fn nothing_is_imported_without_a_person_who_agrees() {
     let there = elsewhere();
     there
         .run(&["bundle", "import", "acme.zip"])

@@ -76,7 +76,7 @@ fn a_list_shows_what_is_on_and_with_all_everything_and_creates_nothing() {
 }
 
 #[test]
-fn a_new_bundle_has_s4s_fields_and_a_slug_and_an_id_of_its_own() {
+fn a_new_bundle_has_s4s_fields_and_its_own_slug_and_id() {
     let test = Test::new();
     let id = "018faf50-b7b6-7a01-9a05-a22a6e0af101";
     let words = ["bundle", "new", "acme", "--name", "Acme API", "--id", id];
@@ -117,7 +117,7 @@ fn a_new_bundle_has_s4s_fields_and_a_slug_and_an_id_of_its_own() {
 }
 
 #[test]
-fn files_are_put_all_or_none_and_what_is_wrong_is_shown_where_it_stands() {
+fn files_are_put_all_or_none_and_what_is_wrong_is_shown_where_it_is() {
     let test = acme()
         .file("bad.json", WEATHER.replace("urlTemplate", "urlTempalte"))
         .file("worse.yaml", "description: x\nbahs: echo\ntags: [read]\n");

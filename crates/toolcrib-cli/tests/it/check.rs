@@ -116,7 +116,7 @@ fn checking_needs_no_trust_and_runs_nothing() {
 }
 
 #[test]
-fn what_is_no_file_is_reported_and_never_waited_for() {
+fn input_that_is_not_a_file_is_reported_and_never_waited_for() {
     let test = Test::new()
         .file(".toolcrib/tools/good.yaml", GOOD)
         .file("outside.txt", GOOD);
@@ -318,7 +318,7 @@ fn problems_and_fields_are_explained_and_near_misses_suggested() {
 }
 
 #[test]
-fn what_a_provider_is_not_told_is_reported_where_it_is_said() {
+fn what_is_left_out_for_a_provider_is_reported_where_it_is_said() {
     let test = Test::new().file(
         "t.yaml",
         "description: Counts\ntags: [read]\nbash: seq {COUNT}\nparameters:\n  COUNT:\n    type: number\n    description: How many\n    validation:\n      minimum: 1\n",

@@ -217,7 +217,7 @@ fn bundles_what_is_in_them_and_versions_are_completed() {
 }
 
 #[test]
-fn a_real_bash_completes_what_stands_behind_the_at_sign() {
+fn a_real_bash_completes_what_is_behind_the_at_sign() {
     // Bash replaces the text from the `@` on.
     assert_eq!(bash_offers("toolcrib show core/read-file@"), ["@v1"]);
     assert_eq!(bash_offers("toolcrib show core/read-file@v"), ["@v1"]);

@@ -232,6 +232,58 @@ fn what_an_editor_saves_is_checked_before_it_replaces_the_file() {
 }
 
 #[test]
+fn editing_one_setting_opens_the_file_with_a_line_for_it() {
+    let test = Test::new().config("# mine\nallowedHosts = []\n");
+    let file = test.home().join("config.toml");
+    let edit = |script: &str, key: &str| {
+        let mut command = test.command();
+        command
+            .env("EDITOR", script)
+            .env("PATH", "/usr/bin:/bin")
+            .args(["config", "edit", key]);
+        crate::harness::Ran::of(command.output().unwrap())
+    };
+    edit("true", "limits.timeoutMs")
+        .exits(0)
+        .says("nothing was changed");
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        "# mine\nallowedHosts = []\n"
+    );
+    edit(
+        "sed -i 's/^timeoutMs = .*/timeoutMs = 5000/'",
+        "limits.timeoutMs",
+    )
+    .exits(0)
+    .shows("saved");
+    let saved = "# mine\nallowedHosts = []\n\n[limits]\ntimeoutMs = 5000\n";
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), saved);
+    // It is there already.
+    edit("sed -i 's/5000/6000/'", "limits.timeoutMs").exits(0);
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        saved.replace("5000", "6000")
+    );
+    edit("true", "limits.timeoutMS")
+        .exits(2)
+        .says("did you mean `limits.timeoutMs`?");
+}
+
+#[test]
+fn messages_about_the_settings_name_their_file() {
+    let test = Test::new().config("[limits\n");
+    let file = test.home().join("config.toml").display().to_string();
+    test.run(&["config", "set", "limits.timeoutMs", "5000"])
+        .exits(2)
+        .says(&format!("{file} is not TOML"));
+    let test = Test::new().config("limits = 5\n");
+    let file = test.home().join("config.toml").display().to_string();
+    test.run(&["config", "set", "limits.timeoutMs", "5000"])
+        .exits(2)
+        .says(&file);
+}
+
+#[test]
 fn settings_and_exit_codes_are_explained() {
     let test = Test::new().config("[limits]\ntimeoutMs = 5000\n");
     let file = test.home().join("config.toml");

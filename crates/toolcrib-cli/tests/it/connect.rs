@@ -291,7 +291,7 @@ fn the_change_is_shown_as_it_was_reviewed() {
 }
 
 #[test]
-fn nobody_to_ask_means_nothing_is_written() {
+fn no_one_to_ask_means_nothing_is_written() {
     let test = Test::new();
     let file = put(&test, ".cursor/mcp.json", "{}");
     test.run(&["connect", "cursor"])
@@ -373,7 +373,7 @@ fn the_entry_names_what_the_client_would_not_find() {
 }
 
 #[test]
-fn the_usual_home_is_not_named_and_a_directory_that_is_no_project_is_refused() {
+fn the_usual_home_is_not_named_and_a_directory_that_is_not_a_project_is_refused() {
     let test = Test::new();
     let mut command = test.command();
     command

@@ -159,7 +159,7 @@ fn what_needs_approval_is_a_result_unless_it_is_given() {
 }
 
 #[test]
-fn text_that_is_no_sound_json_is_a_usage_error() {
+fn text_that_is_not_sound_json_is_a_usage_error() {
     let test = Test::new();
     let deep = "[".repeat(100_000);
     for text in ["{", "data: {}\n\n", "{\"a\": 1, \"a\": 2}", deep.as_str()] {

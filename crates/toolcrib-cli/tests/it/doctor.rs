@@ -15,7 +15,7 @@ fn status(findings: &Value, check: &str) -> String {
 }
 
 #[test]
-fn a_fresh_machine_is_in_order() {
+fn a_fresh_machine_is_ok() {
     let test = Test::new();
     let findings = test.run(&["doctor", "--json"]).exits(0).json();
     for check in [
@@ -65,7 +65,7 @@ fn a_home_others_can_read_is_a_warning() {
 }
 
 #[test]
-fn the_levels_of_isolation_are_tried_and_told() {
+fn the_levels_of_isolation_are_tried_and_reported() {
     let ran = Test::new().run(&["--json", "doctor"]).exits(0).json();
     for level in ["process", "container"] {
         let finding = ran
@@ -120,7 +120,7 @@ fn set_aside(test: &Test) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_damaged_tool_is_told_and_set_aside_once() {
+fn a_damaged_tool_is_reported_and_set_aside_once() {
     let (test, _, tool) = with_a_bundle();
     std::fs::write(&tool, "{\"slug\": \"hello\", bro").unwrap();
     let broken = test.run(&["doctor", "--json"]).exits(1).json();
@@ -172,7 +172,7 @@ fn a_bundle_that_lost_its_file_comes_back_switched_off_and_asks_as_an_imported_o
 }
 
 #[test]
-fn a_file_of_a_bundle_that_is_gone_is_made_anew() {
+fn a_file_of_a_bundle_that_is_gone_is_made_again() {
     let (test, directory, _) = with_a_bundle();
     std::fs::remove_file(directory.join("bundle.json")).unwrap();
     test.run(&["doctor"]).exits(1);
@@ -234,7 +234,7 @@ fn leftovers_and_modes_are_warnings_that_fix_puts_right() {
 }
 
 #[test]
-fn the_bin_and_tools_that_lack_their_function_are_told() {
+fn the_bin_and_tools_that_lack_their_function_are_reported() {
     let function = r#"{"slug":"fun","version":"v1","description":"d","type":"rust","impl":{"function":"nope"}}"#;
     let (test, _, _) = with_a_bundle();
     let test = test.file("fun.json", function);
@@ -274,7 +274,7 @@ fn mkfifo(path: &std::path::Path) {
 }
 
 #[test]
-fn a_pipe_in_the_place_of_any_file_stops_nobody() {
+fn a_pipe_in_the_place_of_any_file_stops_no_one() {
     let (test, directory, tool) = with_a_bundle();
     for file in [tool, directory.join("bundle.json")] {
         std::fs::remove_file(&file).unwrap();
@@ -288,7 +288,7 @@ fn a_pipe_in_the_place_of_any_file_stops_nobody() {
 }
 
 #[test]
-fn a_store_that_is_no_directory_or_has_no_lock_is_said_wherever_bundles_are_listed() {
+fn a_store_that_is_not_a_directory_or_has_no_lock_is_said_wherever_bundles_are_listed() {
     let (test, _, _) = with_a_bundle();
     let bundles = test.home().join("bundles");
     let lock = bundles.join(".lock");
@@ -316,7 +316,7 @@ fn a_store_that_is_no_directory_or_has_no_lock_is_said_wherever_bundles_are_list
 }
 
 #[test]
-fn with_state_that_is_no_directory_nothing_runs() {
+fn with_state_that_is_not_a_directory_nothing_runs() {
     let test = Test::new();
     test.run(&["disable", "shell"]).exits(0);
     std::fs::rename(test.home().join("state"), test.home().join("elsewhere")).unwrap();

@@ -84,7 +84,7 @@ fn a_command_comes_from_stdin_or_a_file_too() {
 }
 
 #[test]
-fn what_is_typed_amiss_is_told_how_it_goes() {
+fn a_mistyped_line_is_answered_with_the_right_form() {
     let test = Test::new();
     let url = "https://api.example.com/x";
     for words in [&["curl", "-s", url][..], &["curl"]] {
@@ -167,7 +167,7 @@ fn the_template_checks_for_every_method_and_url() {
 }
 
 #[test]
-fn what_is_no_url_or_method_is_refused() {
+fn input_that_is_not_a_url_or_method_is_refused() {
     let test = Test::new();
     for words in [
         vec!["--http", "--url", "ftp://a.example.com"],

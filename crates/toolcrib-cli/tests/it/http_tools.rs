@@ -88,7 +88,7 @@ fn a_tool_runs_once_its_host_is_allowed_by_file_or_by_variable() {
 }
 
 #[test]
-fn an_entry_for_another_port_is_no_permission() {
+fn an_entry_for_another_port_is_not_permission() {
     let server = sunny();
     let other = sunny();
     let test = with(&weather(&server)).variable("TOOLCRIB_ALLOWED_HOSTS", &other.host());
@@ -244,7 +244,7 @@ fn the_same_call_id_is_sent_once_across_processes() {
 }
 
 #[test]
-fn a_file_of_a_workspace_asks_nobody_until_it_is_trusted() {
+fn a_file_of_a_workspace_asks_no_one_until_it_is_trusted() {
     let server = sunny();
     let test = Test::new()
         .file(".toolcrib/tools/weather.json", weather(&server).to_string())
@@ -304,7 +304,7 @@ fn a_secret_that_is_bound_elsewhere_is_said_by_explain_and_dry_runs_as_by_a_call
 }
 
 #[test]
-fn an_answer_that_is_no_200_is_told_on_stderr() {
+fn an_answer_that_is_not_200_is_reported_on_stderr() {
     let server = ScriptedServer::start(|request| match request.target.as_str() {
         "/missing" => Reply::status(404)
             .body(r#"{"error":"no such thing"}"#)

@@ -142,7 +142,7 @@ fn trust(test: &Test) {
 }
 
 #[test]
-fn tools_that_come_change_or_go_are_told_of() {
+fn tools_that_come_change_or_go_are_announced() {
     let test = Test::new().file(".toolcrib/tools/chatty.yaml", CHATTY);
     let mut client = Client::start(&test, &[]);
     let before = client.tools();
@@ -259,7 +259,7 @@ fn a_tool_cannot_take_the_name_of_a_built_in_one() {
 }
 
 #[test]
-fn a_bundle_or_client_that_nobody_has_is_an_error_before_anything_is_served() {
+fn a_bundle_or_client_that_no_one_has_is_an_error_before_anything_is_served() {
     let test = Test::new();
     for (words, said) in [
         (["mcp", "--bundle", "nobodys"], "bundle not found"),
@@ -354,7 +354,7 @@ fn files_and_sigterm_end_it_as_they_should() {
 }
 
 #[test]
-fn the_pipes_it_is_given_stay_as_they_were_for_whoever_shares_them() {
+fn the_pipes_it_is_given_stay_as_they_were_for_the_processes_that_share_them() {
     let test = Test::new();
     let (their_input, mut input) = std::io::pipe().unwrap();
     let (output, their_output) = std::io::pipe().unwrap();

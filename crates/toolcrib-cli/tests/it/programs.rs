@@ -137,7 +137,7 @@ fn a_project_may_only_choose_a_stronger_wall() {
 }
 
 #[test]
-fn toolcribs_own_data_in_the_workspace_is_no_tools_to_change() {
+fn toolcribs_own_data_in_the_workspace_cannot_be_changed_by_tools() {
     for level in ["process", "container"] {
         let test = Test::new().variable("TOOLCRIB_SANDBOX_SHELL", level);
         let home = test.workspace().join("data/toolcrib");
@@ -188,7 +188,7 @@ fn what_a_program_says_on_stderr_is_passed_on_as_it_is() {
 }
 
 #[test]
-fn whoever_asks_a_run_to_stop_gets_an_outcome_and_what_is_cleaned_up() {
+fn the_caller_that_stops_a_run_gets_an_outcome_and_what_is_cleaned_up() {
     let tool = "description: Waits\ntags: [run]\nbash: echo started; sleep 296\nresources:\n  cleanup:\n    - \
                 final-command: echo cleaned > cleaned\n";
     for signal in ["-INT", "-TERM", "-HUP"] {

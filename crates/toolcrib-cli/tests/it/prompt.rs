@@ -103,7 +103,7 @@ fn the_end_of_input_denies_and_an_interrupt_cancels() {
 }
 
 #[test]
-fn what_was_typed_before_the_question_is_no_answer() {
+fn input_typed_before_the_question_is_not_an_answer() {
     let test = notes();
     let mut terminal = test.on_terminal(&OVERWRITE);
     terminal.presses("y\n");
@@ -248,7 +248,7 @@ if grep -q edited "$1"; then sed -i 's/"contnt"/"content"/' "$1"; else sed -i 's
 }
 
 #[test]
-fn an_editor_is_closed_when_somebody_else_answers() {
+fn an_editor_is_closed_when_someone_else_answers() {
     let test = notes();
     let editor = editor(&test, "echo editor is open\nexec sleep 1000");
     let test = test.variable("VISUAL", &editor).variable("EDITOR", "false");
@@ -582,7 +582,7 @@ fn what_was_typed_ahead_leaves_each_question_a_line() {
 }
 
 #[test]
-fn nobody_is_asked_without_a_terminal_or_where_input_is_forbidden() {
+fn no_one_is_asked_without_a_terminal_or_where_input_is_forbidden() {
     let test = notes();
     test.run(&OVERWRITE).exits(6).says(
         "no terminal to ask on; pass `--yes` to approve it yourself, or `--wait-approval 5m`",
@@ -596,7 +596,10 @@ fn nobody_is_asked_without_a_terminal_or_where_input_is_forbidden() {
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--no-input"]).collect();
     let (code, shown) = test.on_terminal(&words).ends();
     assert_eq!(code, 6, "{shown}");
-    assert!(shown.contains("`--no-input` forbids asking"), "{shown}");
+    assert!(
+        shown.contains("no one was asked, because `--no-input` is set"),
+        "{shown}"
+    );
     let words: Vec<&str> = OVERWRITE.into_iter().chain(["--yes"]).collect();
     test.run(&words).exits(0);
     assert_eq!(last_call(&test)["approval"]["by"], "--yes");

@@ -4,7 +4,7 @@
 //! file and trusted (a name without a directory is a file of the directory itself), unless the commands after it begin with `toolcrib trust`; these run in a directory that is thrown away, which is shown as `/home/ada/project`. A block of
 //! TOML that begins with `# config.toml` is the home's settings. What the pages call `127.0.0.1:18080` is a server of the test
 //! (`example_server`), on whatever port is free. What they call `127.0.0.1:7410` is `toolcrib serve`, in the same home and workspace,
-//! for pages that need it.
+//! for pages that need it. The README runs in a clone, and trusts what it shows itself.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -147,6 +147,16 @@ struct Place {
     server: ScriptedServer,
     /// `toolcrib serve`, if the page needs it.
     serving: Option<Serving>,
+    trust: Trust,
+}
+
+/// When the files that a page shows are trusted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    /// As soon as commands follow them, unless these begin with `toolcrib trust`.
+    Assumed,
+    /// When the page does it.
+    Shown,
 }
 
 /// The address that `toolcrib serve` has by default, as pages have it.
@@ -234,6 +244,39 @@ impl Place {
             directory: root(),
             server: example_server::start(),
             serving: None,
+            trust: Trust::Assumed,
+        }
+    }
+
+    /// A fresh clone of the project: the files that git knows, as they are now.
+    fn clone_of_project() -> Self {
+        let place = Place::thrown_away();
+        let git = |words: &[&str], directory: &Path| {
+            let ran = Command::new("git")
+                .args(words)
+                .current_dir(directory)
+                .output()
+                .unwrap();
+            assert!(
+                ran.status.success(),
+                "{}",
+                String::from_utf8_lossy(&ran.stderr)
+            );
+            String::from_utf8(ran.stdout).unwrap()
+        };
+        git(&["init", "--quiet"], &place.directory);
+        let files = git(&["ls-files", "-z"], &root());
+        for file in files.split('\0').filter(|file| !file.is_empty()) {
+            let (from, to) = (root().join(file), place.directory.join(file));
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            // One that is deleted and not committed is not in a clone soon.
+            if from.exists() {
+                std::fs::copy(from, to).unwrap();
+            }
+        }
+        Place {
+            trust: Trust::Shown,
+            ..place
         }
     }
 
@@ -246,6 +289,7 @@ impl Place {
             directory,
             server: example_server::start(),
             serving: None,
+            trust: Trust::Assumed,
         }
     }
 
@@ -365,7 +409,9 @@ fn tour_at(page: &str, text: &str, first_line: usize, mut place: Place) -> Toure
             }
             place.settle(settings);
         } else if block.language == "console" {
-            if std::mem::take(&mut is_new) && !block.text.starts_with("$ toolcrib trust") {
+            let is_shown =
+                place.trust == Trust::Shown || block.text.starts_with("$ toolcrib trust");
+            if std::mem::take(&mut is_new) && !is_shown {
                 place.prints("toolcrib trust --yes --quiet");
             }
             let (found, right) = place.run(page, &block);
@@ -389,12 +435,34 @@ fn settle(page: &str, made: &str, wrong: &[String]) {
 }
 
 #[test]
-fn the_tour_prints_what_it_shows() {
+fn the_tour_prints_what_it_shows_in_a_fresh_clone_and_a_fresh_home() {
     let page = "README.md";
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     assert!(text.matches("\n$ ").count() >= 8, "the tour was not found");
-    let (wrong, made) = tour(page, &text, 0, Place::project());
+    let (wrong, made) = tour(page, &text, 0, Place::clone_of_project());
     settle(page, &made, &wrong);
+}
+
+#[test]
+fn the_readme_is_short() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(text.len() <= 8 * 1024, "{} bytes", text.len());
+}
+
+/// Guides of one screen before the references.
+#[test]
+fn the_examples_of_guides_print_what_they_show() {
+    for page in ["docs/first-tool.md", "docs/safety.md"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.lines().count() <= 80, "{page} is not a short guide");
+        assert!(text.contains("\n$ "), "{page} has no commands");
+        let place = Place {
+            trust: Trust::Shown,
+            ..Place::thrown_away()
+        };
+        let (wrong, made) = tour(page, &text, 0, place);
+        settle(page, &made, &wrong);
+    }
 }
 
 #[test]
@@ -432,7 +500,7 @@ fn the_examples_of_mcp_print_what_they_show() {
 
 /// What there is to paste for each client is what `connect --print` prints.
 #[test]
-fn what_clients_are_told_to_paste_is_what_connect_prints() {
+fn the_text_to_paste_for_each_client_is_what_connect_prints() {
     let page = std::fs::read_to_string(root().join("docs/mcp.md")).unwrap();
     let golden = root().join("crates/toolcrib-cli/tests/golden/connect_print.txt");
     let golden = std::fs::read_to_string(golden).unwrap();

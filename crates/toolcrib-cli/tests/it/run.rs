@@ -337,7 +337,7 @@ fn a_directory_above_the_home_directory_is_a_workspace_only_when_named() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_error_and_a_full_disk_is_one() {
+fn a_reader_that_leaves_early_is_not_an_error_and_a_full_disk_is_one() {
     let test = Test::new().file("a.txt", "x".repeat(1_000_000));
     let mut child = test
         .command()

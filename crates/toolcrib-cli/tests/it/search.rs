@@ -72,7 +72,7 @@ fn what_could_deceive_is_shown_and_marked() {
 }
 
 #[test]
-fn nothing_found_is_no_error_and_says_what_to_try() {
+fn nothing_found_is_not_an_error_and_says_what_to_try() {
     let test = home();
     let none = test.run(&["search", "frobnicate", "--json"]).exits(0);
     assert_eq!(none.json(), json!([]));

@@ -235,7 +235,7 @@ fn idle_connections_make_room_when_the_system_has_no_more_files() {
 }
 
 #[test]
-fn told_to_be_quiet_it_says_where_it_listens_and_nothing_else() {
+fn when_quiet_it_says_where_it_listens_and_nothing_else() {
     let test = Test::new();
     let mut server = Serving::start_with(&test, &["-q"]);
     assert_eq!(server.get("/api/health").0, 200);

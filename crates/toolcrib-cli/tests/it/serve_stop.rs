@@ -97,7 +97,7 @@ fn a_second_signal_cancels_at_once() {
 }
 
 #[test]
-fn a_stream_is_told_that_the_server_stops() {
+fn a_stream_is_informed_that_the_server_stops() {
     let test = Test::new();
     let mut server = Serving::start(&test);
     let mut stream = TcpStream::connect(server.address).unwrap();
@@ -120,7 +120,7 @@ fn a_stream_is_told_that_the_server_stops() {
 }
 
 #[test]
-fn who_waits_for_an_approval_is_told_and_nothing_waits_for_ever() {
+fn a_caller_that_waits_for_an_approval_is_informed_and_nothing_waits_for_ever() {
     let test = Test::new()
         .file("f", "")
         .config("[server]\nshutdownMs = 100\n");

@@ -99,8 +99,18 @@ impl Serving {
 
     /// The most memory that it has had, in KB.
     pub(crate) fn peak_memory(&self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    /// The memory that it has now, in KB.
+    pub(crate) fn memory(&self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// A number from the kernel's page about the process.
+    fn status(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
         let number = line.unwrap().split_whitespace().next().unwrap();
         number.parse().unwrap()
     }

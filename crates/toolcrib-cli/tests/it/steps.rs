@@ -69,7 +69,7 @@ fn a_failure_names_its_step_and_shows_what_it_printed() {
 }
 
 #[test]
-fn followed_steps_are_told_one_by_one() {
+fn followed_steps_are_reported_one_by_one() {
     let test = many("  - {name: a, bash: echo one}\n  - {name: b, bash: 'false'}\n");
     let ran = test.run(&["run", "many", "--stream"]).exits(1);
     assert_eq!(ran.stdout, "one\n");
@@ -113,7 +113,7 @@ fn counting_with_the_exit_code_of_a_step_that_did_not_run_is_refused_with_the_re
 }
 
 #[test]
-fn a_question_of_a_nested_call_that_nobody_answers_keeps_its_code() {
+fn a_question_of_a_nested_call_that_no_one_answers_keeps_its_code() {
     let test = many("  - {name: s, use-tool: asks}\n").file(
         ".toolcrib/tools/asks.yaml",
         "description: Asks\ntags: [run]\nbash: ls\nsecurity: {isolation: none}\n",

@@ -318,7 +318,7 @@ fn a_record_is_edited_as_json_without_what_the_store_owns() {
 }
 
 #[test]
-fn a_new_version_stands_beside_the_old_one() {
+fn a_new_version_is_beside_the_old_one() {
     let test = edited_by(two_versions(), "sed -i s/hello/bye/ \"$1\"");
     let words = ["edit", "acme/greet@v1", "--as-version", "v3"];
     test.run(&words).exits(0).prints("saved acme/greet@v3\n");
@@ -353,7 +353,7 @@ fn what_does_not_check_is_kept_for_its_author_and_the_record_stays() {
 }
 
 #[test]
-fn what_somebody_else_changed_meanwhile_is_not_overwritten() {
+fn a_change_that_someone_else_made_meanwhile_is_not_overwritten() {
     // The editor of one is slow, and another edits the same record meanwhile.
     let toolcrib = env!("CARGO_BIN_EXE_toolcrib");
     let script = format!(
@@ -510,7 +510,7 @@ fn a_stored_tool_is_checked_by_its_name() {
     let test = acme();
     for word in ["greet", "acme/greet", "acme/greet@v1"] {
         let ran = test.run(&["check", word]).exits(0);
-        assert_eq!(ran.stdout, "1 stored tool: in order\n", "{word}");
+        assert_eq!(ran.stdout, "1 stored tool: OK\n", "{word}");
     }
     let report = test.run(&["check", "acme/greet", "--json"]).exits(0).json();
     assert_eq!(report["value"]["files"][0]["file"], "acme/greet@v1");
@@ -708,7 +708,7 @@ fn a_list_of_calls_says_which_bundle_and_version_ran() {
 }
 
 #[test]
-fn what_is_no_tool_is_refused_for_what_it_is() {
+fn input_that_is_not_a_tool_is_refused_for_what_it_is() {
     let test = acme()
         .file("wat.json", r#"{"slug": "x", "type": "wat", "impl": {}}"#)
         .file("bundle.json", r#"{"bundleID": "018faf50-b7b6-7a01-9a05-a22a6e0af101", "slug": "x", "isEnabled": true}"#);

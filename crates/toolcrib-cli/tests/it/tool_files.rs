@@ -205,7 +205,7 @@ fn a_list_of_all_says_where_tools_come_from_and_how_they_stand() {
 }
 
 #[test]
-fn showing_a_tool_tells_what_its_file_says() {
+fn showing_a_tool_reports_what_its_file_says() {
     let test = with_greet();
     let shown = test.run(&["show", "greet"]).exits(0).stdout;
     for expected in [

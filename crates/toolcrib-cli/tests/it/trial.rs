@@ -99,7 +99,7 @@ fn a_program_reads_every_mismatch() {
 }
 
 #[test]
-fn names_that_are_wrong_are_told_and_exit_with_three() {
+fn names_that_are_wrong_are_reported_and_exit_with_three() {
     let test = with_tool(GREETS).file(".toolcrib/tools/broken.yaml", "bahs: x\n");
     test.run(&["test", "tt"]).exits(3).says("did you mean `t`?");
     test.run(&["test", "t:rigth"])
@@ -317,7 +317,7 @@ fn ctrl_c_ends_the_tests_and_cleans_up() {
 }
 
 #[test]
-fn rules_deny_in_tests_too_and_nobody_is_asked() {
+fn rules_deny_in_tests_too_and_no_one_is_asked() {
     let yaml = "\
 description: No tag, so a call would ask
 bash: echo {X}
@@ -613,7 +613,7 @@ fn what_a_test_with_files_did_not_get_is_said() {
 }
 
 #[test]
-fn check_and_test_work_on_files_that_nobody_trusted() {
+fn check_and_test_work_on_files_that_no_one_trusted() {
     let test = with_tool(GREETS);
     test.run(&["check"]).exits(0);
     test.run(&["test", "t:right"]).exits(0);

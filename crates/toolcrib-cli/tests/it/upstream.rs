@@ -161,7 +161,7 @@ fn through_a_server_it_is_the_same_command() {
 }
 
 #[test]
-fn names_that_are_taken_are_told_and_names_of_tools_cannot_forge_lines() {
+fn names_that_are_taken_are_reported_and_names_of_tools_cannot_forge_lines() {
     let test = Test::new();
     let add = |name: &str, rest: &[&str]| {
         let words = [

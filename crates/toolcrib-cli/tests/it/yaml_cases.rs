@@ -377,7 +377,7 @@ fn what_yaml_could_hide_is_refused() {
 
 /// YML-009: what is not a file of a sensible size is reported, never waited for, and keeps nothing else from working.
 #[test]
-fn what_is_no_sensible_file_is_reported_and_never_waited_for() {
+fn input_that_is_not_a_sensible_file_is_reported_and_never_waited_for() {
     let scene = Scene::new();
     scene.tool("t", TOOL);
     scene.file(

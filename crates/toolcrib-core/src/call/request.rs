@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_call_is_refused_with_a_reason() {
+    fn input_that_is_not_a_call_is_refused_with_a_reason() {
         for (body, expected) in [
             (json!([]), "JSON object"),
             (json!({}), "names its tool"),

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_late_waits_for_a_turn_and_not_for_the_flood() {
+    fn a_late_caller_waits_for_a_turn_and_not_for_the_flood() {
         let fair = Arc::new(Fair::new(2));
         let mut held = vec![fair.take().unwrap(), fair.take().unwrap()];
         let mut flood: Vec<Entering> = (0..100).map(|_| entering(&fair, 1)).collect();

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_stands_for_the_secret_only_where_one_was_shown() {
+    fn a_mask_means_the_secret_only_where_one_was_shown() {
         let original = object(json!({
             "key": "hunter2", "note": "a", "deep": {"key": "s", "n": 1}, "list": [{"key": "t"}]
         }));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_about_what_nobody_knows() {
+    fn nothing_is_claimed_about_what_no_one_knows() {
         assert_eq!(Hints::of(&spec(Effects::UNKNOWN, &[])), Hints::default());
         let mut known = spec(Effects::WRITE, &[]);
         known.traits = Traits {

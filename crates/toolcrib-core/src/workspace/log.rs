@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_and_what_is_protected_is_refused() {
+    fn input_that_is_not_a_file_and_what_is_protected_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("a/.git/hooks")).unwrap();

@@ -159,7 +159,7 @@ fn what_is_not_there_is_not_found_whatever_it_looks_like() {
 }
 
 #[test]
-fn a_text_that_is_no_path_is_refused_before_anything_is_opened() {
+fn a_text_that_is_not_a_path_is_refused_before_anything_is_opened() {
     let tree = Tree::new();
     let longest = format!("{}f", "./".repeat(2047));
     assert_eq!(

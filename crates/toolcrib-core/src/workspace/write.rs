@@ -311,7 +311,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_temporary_name_tells_when_it_was_made_and_others_do_not() {
+    fn a_temporary_name_reports_when_it_was_made_and_others_do_not() {
         let made = temp_made(&temp_name()).unwrap();
         assert!(made.elapsed().unwrap_or_default() < Duration::from_secs(60));
         for other in [

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_key_everything_is_told_at_once() {
+    fn without_a_key_everything_is_reported_at_once() {
         let mut said = Said::new(None);
         said.add("sk", &|_| ());
         assert_eq!(said.text(), "sk");

@@ -82,13 +82,14 @@ impl Setting {
     }
 }
 
-/// The text of a config.toml with one setting changed.
+/// The text of a config.toml with one setting changed; `file` is its path, for messages.
 pub fn change_text(
     text: &str,
+    file: &str,
     setting: &Setting,
     change: &SettingChange,
 ) -> Result<Changed, ToolError> {
-    let mut document = parsed(text)?;
+    let mut document = parsed(text, file)?;
     let before = value_in(&document, setting.key);
     let list = |before: &Option<Value>| {
         let list = before.as_ref().or(Some(&setting.default));
@@ -127,13 +128,13 @@ pub fn change_text(
     let new = match &wanted {
         Some(value) => {
             let value = upstreams::toml_value(value).ok_or_else(|| wrong("nothing to write"))?;
-            put(&mut document, setting.key, value)?;
+            put(&mut document, file, setting.key, value)?;
             document.to_string()
         }
         None => without(text, &document, setting.key)?,
     };
-    let after = value_in(&parsed(&new)?, setting.key);
-    let is_fine = |text: &str| Config::defaults().read_text(text, FILE, Origin::Home);
+    let after = value_in(&parsed(&new, file)?, setting.key);
+    let is_fine = |text: &str| Config::defaults().read_text(text, file, Origin::Home);
     if is_fine(text).is_ok() {
         is_fine(&new).map_err(|error| wrong(&error.to_string()))?;
     }
@@ -151,8 +152,8 @@ pub fn change_home(
     change: &SettingChange,
 ) -> Result<Changed, ToolError> {
     let mut changed = None;
-    edit_home(home, |text| {
-        let new = change_text(text, setting, change)?;
+    edit_home(home, |text, file| {
+        let new = change_text(text, file, setting, change)?;
         let is_other = new.text != text;
         let text = new.text.clone();
         changed = Some(new);
@@ -163,10 +164,10 @@ pub fn change_home(
 
 /// Replaces the config.toml of a home as a whole, if it still says what it said; the error says what is wrong with the new text.
 pub fn replace_home(home: &Path, before: &str, after: &str) -> Result<(), ToolError> {
-    check_text(after)?;
-    edit_home(home, |text| {
+    check_text(after, &home.join(FILE).display().to_string())?;
+    edit_home(home, |text, file| {
         if text != before {
-            let message = "config.toml changed meanwhile";
+            let message = format!("{file} changed meanwhile");
             return Err(ToolError::new(ErrorCode::Conflict, message));
         }
         Ok(Some(after.to_owned()))
@@ -182,16 +183,16 @@ impl Config {
     }
 }
 
-/// Whether a text could be the config.toml of a home.
-pub fn check_text(text: &str) -> Result<(), ToolError> {
-    let checked = Config::defaults().read_text(text, FILE, Origin::Home);
+/// Whether a text could be the config.toml of a home; `file` is its path, for messages.
+pub fn check_text(text: &str, file: &str) -> Result<(), ToolError> {
+    let checked = Config::defaults().read_text(text, file, Origin::Home);
     checked.map_err(|error| wrong(&error.to_string()))
 }
 
-/// Edits the file under the lock of the home; it is written if `change` gives a new text.
+/// Edits the file under the lock of the home; it is written if `change`, which gets the text and the file's path, gives a new text.
 pub(super) fn edit_home(
     home: &Path,
-    change: impl FnOnce(&str) -> Result<Option<String>, ToolError>,
+    change: impl FnOnce(&str, &str) -> Result<Option<String>, ToolError>,
 ) -> Result<bool, ToolError> {
     let home_dir = DurableDir::create(home)?;
     // A link to a file elsewhere is followed, not replaced.
@@ -213,7 +214,7 @@ pub(super) fn edit_home(
     let before = dir.read(&file, MAX_BYTES)?.unwrap_or_default();
     let text = String::from_utf8(before)
         .map_err(|_| wrong(&format!("`{}` is not UTF-8 text", real.display())))?;
-    let Some(new) = change(&text)? else {
+    let Some(new) = change(&text, &home.join(FILE).display().to_string())? else {
         return Ok(false);
     };
     dir.write(lock, &file, new.as_bytes())?;
@@ -221,10 +222,10 @@ pub(super) fn edit_home(
 }
 
 /// The text as a document that can be changed.
-pub(super) fn parsed(text: &str) -> Result<DocumentMut, ToolError> {
+pub(super) fn parsed(text: &str, file: &str) -> Result<DocumentMut, ToolError> {
     text.parse().map_err(|error: toml_edit::TomlError| {
         wrong(&format!(
-            "config.toml is not TOML: {}",
+            "{file} is not TOML: {}",
             error.to_string().trim_end()
         ))
     })
@@ -233,6 +234,7 @@ pub(super) fn parsed(text: &str) -> Result<DocumentMut, ToolError> {
 /// Puts a value at a dotted key; tables on the way are made.
 pub(super) fn put(
     document: &mut DocumentMut,
+    file: &str,
     key: &str,
     mut value: toml_edit::Value,
 ) -> Result<(), ToolError> {
@@ -244,7 +246,7 @@ pub(super) fn put(
             .or_insert_with(|| Item::Table(Table::new()));
         table = item
             .as_table_like_mut()
-            .ok_or_else(|| wrong(&format!("`{part}` is not a table in config.toml")))?;
+            .ok_or_else(|| wrong(&format!("`{part}` is not a table in {file}")))?;
     }
     match table.get_mut(name) {
         Some(Item::Value(old)) => {
@@ -331,7 +333,7 @@ mod tests {
 
     fn changed(text: &str, key: &str, change: SettingChange) -> String {
         let setting = Setting::find(key).unwrap();
-        change_text(text, setting, &change).unwrap().text
+        change_text(text, FILE, setting, &change).unwrap().text
     }
 
     const MINE: &str = "# mine\ndisabledTools = [ 'x' ] # why not\n\n# limits of this machine\n[limits]\n# slow disk\ntimeoutMs = 5000 # five\n";
@@ -400,7 +402,7 @@ mod tests {
         assert_eq!(one, "disabledTools = [\"y\"]\n");
         let setting = Setting::find("disabledTools").unwrap();
         let absent =
-            change_text(&one, setting, &SettingChange::Remove(vec![json!("x")])).unwrap_err();
+            change_text(&one, FILE, setting, &SettingChange::Remove(vec![json!("x")])).unwrap_err();
         assert_eq!(absent.message(), "`disabledTools` does not list \"x\"");
     }
 
@@ -465,12 +467,13 @@ mod tests {
         assert!(
             change_text(
                 "[limits\n",
+                FILE,
                 Setting::find("limits.timeoutMs").unwrap(),
                 &SettingChange::Unset
             )
             .is_err()
         );
-        assert!(check_text("limits.timeoutMs = 'x'").is_err());
+        assert!(check_text("limits.timeoutMs = 'x'", FILE).is_err());
     }
 
     #[test]

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_home_directories_in_it_is_no_workspace() {
+    fn a_directory_with_home_directories_in_it_is_not_a_workspace() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for made in [

@@ -88,6 +88,8 @@ pub struct Config(
     Vec<String>,
     UpstreamTable,
     DatabaseSettings,
+    /// The home's file, for messages.
+    String,
 );
 
 /// Why the configuration cannot be used.
@@ -133,6 +135,7 @@ impl Config {
             Vec::new(),
             UpstreamTable::new(),
             DatabaseSettings::default(),
+            "config.toml".to_owned(),
         )
     }
 
@@ -141,6 +144,7 @@ impl Config {
         let mut config = Config::defaults();
         let file = home.join("config.toml");
         let shown = file.display().to_string();
+        config.4.clone_from(&shown);
         match open_regular(&file).and_then(read_capped) {
             Ok(text) => config.read_text(&text, &shown, Origin::Home)?,
             // Where the home is a file, there is no configuration; the first write reports that.
@@ -252,9 +256,10 @@ impl Config {
             let value = match origin {
                 Origin::Project if *set_by > Origin::Project => continue,
                 Origin::Project => {
+                    let own = &self.4;
                     self.1.extend(setting.in_vain(current, &value).map(|host| {
                         format!(
-                            "{file}: `{key}` names `{host}`, which your own config.toml (`toolcrib config path`) does not: a project cannot add hosts, only leave some out"
+                            "{file}: `{key}` names `{host}`, which your own {own} does not: a project cannot add hosts, only leave some out"
                         )
                     }));
                     setting
@@ -647,7 +652,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_would_add_hosts_is_told_that_it_cannot() {
+    fn a_project_that_would_add_hosts_is_informed_that_it_cannot() {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join(".toolcrib")).unwrap();
         let list = "allowedHosts = ['a.example.com', '*.b.example.com']";

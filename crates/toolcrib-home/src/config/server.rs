@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_but_this_machine_reaches_a_server_by_default() {
+    fn no_one_but_this_machine_reaches_a_server_by_default() {
         let server = Config::defaults().server().unwrap();
         assert_eq!(
             server,
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_no_origin_and_no_address_is_refused_when_it_is_read() {
+    fn input_that_is_not_a_host_origin_or_address_is_refused_when_it_is_read() {
         for (line, expected) in [
             ("origins = ['*']", "every web page"),
             ("origins = ['null']", "without an origin"),

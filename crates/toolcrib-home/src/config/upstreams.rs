@@ -180,17 +180,17 @@ fn edit(
     home: &Path,
     change: impl FnOnce(&mut DocumentMut) -> Result<bool, ToolError>,
 ) -> Result<bool, ToolError> {
-    edit_home(home, |text| {
-        let mut document = parsed(text)?;
+    edit_home(home, |text, file| {
+        let mut document = parsed(text, file)?;
         if !change(&mut document)? {
             return Ok(None);
         }
         let text = document.to_string();
         let read: toml::Table = text
             .parse()
-            .map_err(|_| wrong("config.toml would not be TOML any more"))?;
+            .map_err(|_| wrong(&format!("{file} would not be TOML any more")))?;
         if let Some(value) = read.get(UPSTREAMS) {
-            self::read(value, FILE, Origin::Home).map_err(|error| wrong(&error.to_string()))?;
+            self::read(value, file, Origin::Home).map_err(|error| wrong(&error.to_string()))?;
         }
         Ok(Some(text))
     })
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_toml_is_left_alone() {
+    fn a_file_that_is_not_toml_is_left_alone() {
         let home = tempfile::tempdir().unwrap();
         std::fs::write(home.path().join(FILE), "[limits\n").unwrap();
         let name = Slug::parse("files").unwrap();

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mostly_dead_is_written_anew() {
+    fn what_is_mostly_dead_is_rewritten() {
         let worn = Size {
             all: 3000,
             alive: 1400,

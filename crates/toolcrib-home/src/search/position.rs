@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_position_is_refused() {
+    fn input_that_is_not_a_position_is_refused() {
         let text = position(None).as_str().to_owned();
         for end in 0..text.len() {
             assert_eq!(Position::parse(&text[..end]), None, "{end}");

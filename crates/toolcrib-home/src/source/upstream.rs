@@ -5,7 +5,7 @@
 //! tools of the store and of files come first, then the servers by name.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -198,9 +198,10 @@ impl UpstreamTools {
             let alike = looks.get(&Looks::of(&slug));
             firm.has_name(name.as_str()) || alike.is_some_and(|other| *other != slug)
         });
+        let settings = self.home.join("config.toml");
         for (number, upstream, offer) in &read {
             let named = named.remove(upstream.name()).unwrap_or_default();
-            for draft in drafts(upstream, offer, named) {
+            for draft in drafts(upstream, offer, named, &settings) {
                 let kept = state
                     .made
                     .remove(&draft.id)
@@ -343,10 +344,18 @@ fn named<'a>(
 }
 
 /// The tools of a server as they would be registered.
-fn drafts(upstream: &Arc<Upstream>, offer: &Offer, named: Vec<(WireName, Slug)>) -> Vec<Draft> {
+fn drafts(
+    upstream: &Arc<Upstream>,
+    offer: &Offer,
+    named: Vec<(WireName, Slug)>,
+    settings: &Path,
+) -> Vec<Draft> {
     let (name, pinned, changes) = (upstream.name(), &offer.pinned, &offer.changes);
     let off = (!upstream.settings().enabled).then(|| {
-        format!("its MCP server is switched off: `upstreams.{name}.enabled` in config.toml")
+        format!(
+            "its MCP server is switched off: `upstreams.{name}.enabled` in {}",
+            settings.display()
+        )
     });
     let draft = |((definition, _), (wire, slug)): (&(Definition, Since), (WireName, Slug))| {
         let accept = format!("`toolcrib upstream accept {name}`");

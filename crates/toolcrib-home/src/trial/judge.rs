@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_expected_and_came_is_no_mismatch() {
+    fn what_was_expected_and_came_is_not_a_mismatch() {
         let expected = Expected {
             exit_code: Some(3),
             output_contains: vec!["two".into(), "one\ntwo".into()],
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_nobody_expected_is_one_and_an_expected_exit_code_is_none() {
+    fn a_failure_no_one_expected_is_one_and_an_expected_exit_code_is_none() {
         let silent = Expected::default();
         assert_eq!(
             fields(&silent, &seen(2, "")),

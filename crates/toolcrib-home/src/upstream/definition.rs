@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_no_engine_takes_is_no_obstacle_and_a_type_that_is_none_is_one() {
+    fn a_pattern_that_no_engine_takes_is_not_an_obstacle_and_an_unknown_type_is() {
         let of = |property: Value| {
             definition(json!({"inputSchema": {"type": "object", "properties": {"p": property}}}))
         };
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_is_told_line_by_line_and_shows_what_hides() {
+    fn a_difference_is_reported_line_by_line_and_shows_what_hides() {
         let old =
             definition(json!({"description": "Gets\none", "inputSchema": {"type": "object"}}));
         let new = definition(

@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pin_that_somebody_edited_is_none() {
+    fn a_pin_that_was_edited_is_not_used() {
         let home = tempfile::tempdir().unwrap();
         let (store, name) = (PinStore::at(home.path()), Slug::parse("files").unwrap());
         let now = [definition("a", "A")];

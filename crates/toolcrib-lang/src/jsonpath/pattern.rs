@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_i_regexp_is_none_and_says_why() {
+    fn input_that_is_not_an_i_regexp_is_refused_and_says_why() {
         for pattern in [
             "(",
             ")",

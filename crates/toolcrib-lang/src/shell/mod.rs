@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_is_only_data_is_no_doubt() {
+    fn an_input_that_is_only_data_is_not_a_doubt() {
         for text in [
             "cat",
             "jq .x",

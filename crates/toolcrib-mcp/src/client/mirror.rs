@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_property_of_that_name_and_examples_are_no_annotations() {
+    fn a_property_of_that_name_and_examples_are_not_annotations() {
         let fine = json!({
             "x-mcp-header": { "type": "string" },
             "p": { "type": "object", "default": { "x-mcp-header": 5 }, "examples": [{ "x-mcp-header": "" }] },

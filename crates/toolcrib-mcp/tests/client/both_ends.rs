@@ -329,7 +329,7 @@ async fn until(pair: &Pair, is_so: impl Fn(&Stage) -> bool) {
 }
 
 #[tokio::test]
-async fn changes_are_told() {
+async fn changes_are_reported() {
     for mut pair in pairs().await {
         // Listening begins beside the connection; a change is announced until it is heard.
         let deadline = tokio::time::Instant::now() + Duration::from_secs(5);

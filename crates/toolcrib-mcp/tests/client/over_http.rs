@@ -230,7 +230,7 @@ async fn a_legacy_call_is_cancelled_by_a_message() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_gone_is_begun_anew_once() {
+async fn a_session_that_is_gone_is_begun_again_once() {
     let (client, mut server, mut told) = legacy_with(legacy()).await;
     let first = calling(&client, call("a"), patient());
     let one = server.expect("tools/call").await;

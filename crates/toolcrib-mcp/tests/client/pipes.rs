@@ -119,7 +119,7 @@ async fn a_silent_server_costs_the_time_to_connect() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_of_discovery_is_told_apart() {
+async fn a_server_that_dies_of_discovery_is_recognised() {
     let mut begun = begin(options());
     begun.server.expect("server/discover").await;
     drop(begun.server);
@@ -209,7 +209,7 @@ async fn answers_find_their_calls_in_any_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn progress_is_told_and_keeps_a_call_alive_until_its_time_is_up() {
+async fn progress_is_reported_and_keeps_a_call_alive_until_its_time_is_up() {
     let (client, mut server, _told) = modern_with(json!({})).await;
     let (tell, mut told) = mpsc::channel(1);
     let how = CallOptions {
@@ -271,7 +271,7 @@ async fn a_silent_call_ends_at_its_idle_time_and_a_chatty_one_at_its_whole_time(
 }
 
 #[tokio::test]
-async fn a_call_that_is_cancelled_or_dropped_tells_the_server() {
+async fn a_call_that_is_cancelled_or_dropped_informs_the_server() {
     let (client, mut server, _told) = modern_with(json!({})).await;
     let how = patient();
     let cancel = how.cancel.clone();
@@ -455,7 +455,7 @@ async fn a_modern_server_that_asks_is_not_answered() {
 }
 
 #[tokio::test]
-async fn changes_are_told_in_both_eras() {
+async fn changes_are_reported_in_both_eras() {
     let changed = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     let (_client, mut server, mut told) = legacy_with(legacy()).await;
     server.say(changed.clone()).await;
@@ -480,7 +480,7 @@ async fn changes_are_told_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_change_that_found_no_room_is_told_later() {
+async fn a_change_that_found_no_room_is_reported_later() {
     let (client, mut server, mut told) = legacy_with(legacy()).await;
     for _ in 0..50 {
         server.say(json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": 1 } })).await;
@@ -529,7 +529,7 @@ async fn dropping_the_last_client_ends_the_servers_input() {
 }
 
 #[tokio::test]
-async fn a_server_that_dies_ends_its_calls_and_is_told() {
+async fn a_server_that_dies_ends_its_calls_and_is_reported() {
     let (client, mut server, mut told) = legacy_with(legacy()).await;
     let called = calling(&client, call("long"), patient());
     server.expect("tools/call").await;

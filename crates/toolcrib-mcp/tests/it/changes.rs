@@ -75,7 +75,7 @@ async fn what_the_host_refuses_is_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_not_declared_is_not_told() {
+async fn what_is_not_declared_is_not_reported() {
     let mut client = Client::new(Capabilities {
         tools: true,
         ..Capabilities::default()
@@ -98,7 +98,7 @@ async fn what_is_not_declared_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_acknowledged_then_told_then_ended() {
+async fn a_subscription_is_acknowledged_then_informed_then_ended() {
     let mut client = Client::new(EVERYTHING);
     client
         .send(modern("s", "subscriptions/listen", json!({"notifications": {
@@ -178,7 +178,7 @@ async fn a_bad_filter_is_an_error() {
 }
 
 #[tokio::test]
-async fn changes_that_nobody_reads_are_told_once() {
+async fn changes_that_no_one_reads_are_reported_once() {
     let mut client = Client::new(EVERYTHING);
     client.initialize(json!({})).await;
     client.request(call(1, "echo", json!({}))).await;

@@ -132,7 +132,7 @@ async fn stopping_answers_what_waits_without_beginning_it() {
 }
 
 #[tokio::test]
-async fn subscriptions_have_a_bound_of_their_own_and_take_no_places() {
+async fn subscriptions_have_their_own_bound_and_take_no_places() {
     let mut client = with_places(2).await;
     let listen = |id: i64| {
         let wanted = json!({"notifications": {"toolsListChanged": true}});

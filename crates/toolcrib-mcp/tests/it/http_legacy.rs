@@ -73,7 +73,7 @@ async fn older_clients_are_not_sent_events_without_data() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_connection_takes_nothing_back_and_the_answer_waits_for_whoever_comes_back() {
+async fn a_broken_connection_takes_nothing_back_and_the_answer_waits_for_the_client_to_come_back() {
     let stage = Stage::new();
     let id = begin(&stage).await;
     let mut events = stage
@@ -168,7 +168,8 @@ async fn a_client_that_takes_no_streams_is_asked_on_that_of_its_session_or_not_a
 }
 
 #[tokio::test]
-async fn changes_are_told_on_the_stream_of_the_session_once_and_who_opens_it_again_takes_it_over() {
+async fn changes_are_reported_on_the_stream_of_the_session_once_and_who_opens_it_again_takes_it_over()
+ {
     let stage = Stage::new();
     let id = begin(&stage).await;
     stage.server.changed(ChangeNotice::Tools);

@@ -89,7 +89,7 @@ async fn what_initialize_leaves_out_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_the_host_does_not_declare_is_no_method() {
+async fn what_the_host_does_not_declare_is_not_a_method() {
     let mut client = Client::new(Capabilities {
         tools: true,
         ..Capabilities::default()

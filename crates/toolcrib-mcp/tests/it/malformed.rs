@@ -60,7 +60,7 @@ async fn odd_parameters_are_invalid() {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_an_error_without_an_id() {
+async fn input_that_is_not_a_request_is_an_error_without_an_id() {
     let mut client = Client::legacy(json!({})).await;
     let batch = format!(
         "[{}]",

@@ -213,7 +213,7 @@ async fn input_is_asked_for_and_given_with_the_request_made_again() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_told_what_it_lacks() {
+async fn a_client_that_cannot_be_asked_is_informed_what_it_lacks() {
     let mut client = Client::new(EVERYTHING);
     let mut meta = meta();
     meta["io.modelcontextprotocol/clientCapabilities"] = json!({"elicitation": {"url": {}}});
@@ -268,7 +268,7 @@ async fn messages_of_the_log_come_only_with_a_level() {
 }
 
 #[tokio::test]
-async fn a_resource_nobody_knows_has_the_new_code() {
+async fn a_resource_no_one_knows_has_the_new_code() {
     let mut client = Client::new(EVERYTHING);
     let answer = client
         .request(modern(1, "resources/read", json!({"uri": "stage://none"})))

@@ -53,7 +53,7 @@ async fn a_client_that_does_not_offer_it_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_client_that_never_answers_is_told_that_the_question_is_off() {
+async fn a_client_that_never_answers_is_informed_that_the_question_is_off() {
     let mut client = Client::legacy(json!({"elicitation": {}})).await;
     client.send(call(1, "ask", json!({}))).await;
     let question = client.next().await;
@@ -79,7 +79,7 @@ async fn an_error_is_an_answer_too() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_client_whose_input_has_ended() {
+async fn no_one_waits_for_a_client_whose_input_has_ended() {
     let mut client = Client::legacy(json!({"elicitation": {}})).await;
     client.send(call(1, "ask", json!({}))).await;
     client.next().await;

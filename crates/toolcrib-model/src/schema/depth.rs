@@ -166,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn ordinary_schemas_have_no_limit_of_their_own() {
+    fn ordinary_schemas_have_no_separate_limit() {
         for schema in [
             json!({"type": "object", "properties": {"a": {"type": "string"}}}),
             json!({"properties": {"children": {"type": "array", "items": {"$ref": "#"}}}}),

@@ -45,7 +45,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_everyday_compiles() {
+    fn everyday_patterns_compile() {
         for (property, is_plain) in [
             (
                 json!({"type": "string", "minLength": 1, "enum": ["a"]}),

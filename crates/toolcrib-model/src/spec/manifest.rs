@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_stands_twice_is_refused() {
+    fn a_field_that_appears_twice_is_refused() {
         for twice in [r#""slug": "b""#, r#""fromTheFuture": 2"#] {
             let json = weather()
                 .to_string()

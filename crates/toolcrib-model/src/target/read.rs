@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_apart() {
+    fn what_makes_no_sense_is_recognised() {
         for url in [
             "",
             "example.test",

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cgroup_serves_is_told_by_its_files() {
+    fn what_a_cgroup_serves_is_known_by_its_files() {
         let everything = Serves {
             memory: true,
             pids: true,

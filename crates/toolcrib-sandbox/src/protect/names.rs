@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_that_is_no_file_is_not_waited_for() {
+    fn a_configuration_that_is_not_a_file_is_not_waited_for() {
         assert_eq!(read_small(Path::new("/dev/zero")), None);
         assert_eq!(read_small(Path::new("/nowhere")), None);
     }

@@ -95,7 +95,7 @@ fn a_program_outside_of_what_may_be_read_is_refused_with_advice() {
 }
 
 #[test]
-fn a_file_that_is_no_program_is_an_error_and_not_an_exit_code() {
+fn a_file_that_is_not_a_program_is_an_error_and_not_an_exit_code() {
     as_root_and_nobody(|| {
         for level in [Level::None, Level::Process, Level::Container] {
             let stage = Stage::new();
@@ -240,7 +240,7 @@ fn limits_that_leave_nothing_are_refused() {
 }
 
 #[test]
-fn enormous_limits_are_no_limits() {
+fn enormous_limits_are_not_limits() {
     as_root_and_nobody(|| {
         for level in [Level::None, Level::Process, Level::Container] {
             let stage = Stage::new();

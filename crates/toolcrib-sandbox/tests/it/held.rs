@@ -493,7 +493,7 @@ fn what_a_killed_run_planted_is_found_beside_many_repositories() {
 }
 
 #[test]
-fn what_a_killed_run_planted_is_found_beside_an_index_that_is_no_file() {
+fn what_a_killed_run_planted_is_found_beside_an_index_that_is_not_a_file() {
     is_found_beside("rm -f .git/index; mkfifo .git/index");
     is_found_beside("rm -f .git/index; mkdir .git/index");
 }

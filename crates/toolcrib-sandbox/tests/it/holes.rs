@@ -210,7 +210,7 @@ print("done")
 }
 
 #[test]
-fn the_wall_stands_around_programs_that_the_command_starts() {
+fn the_wall_surrounds_programs_that_the_command_starts() {
     as_root_and_nobody(|| {
         for level in WALLS {
             let stage = Stage::new();

@@ -213,7 +213,7 @@ for family, address in [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]
 "#;
 
 #[test]
-fn a_loopback_of_its_own_serves_the_command_and_lets_nothing_out() {
+fn its_own_loopback_serves_the_command_and_lets_nothing_out() {
     as_root_and_nobody(|| {
         for level in WALLS {
             let stage = Stage::new();
@@ -233,7 +233,7 @@ fn a_loopback_of_its_own_serves_the_command_and_lets_nothing_out() {
 }
 
 #[test]
-fn where_there_are_no_networks_a_loopback_of_its_own_is_none_and_the_report_says_so() {
+fn where_there_are_no_networks_its_own_loopback_is_none_and_the_report_says_so() {
     as_root_and_nobody(|| {
         let stage = Stage::without(&[Layer::NetworkNamespace]);
         let host = Host::new(&stage);

@@ -141,7 +141,7 @@ fn a_command_that_kills_its_init_leaves_nothing_or_tree_kill_is_not_claimed() {
 }
 
 #[test]
-fn two_runs_have_temporary_directories_of_their_own_and_leave_none() {
+fn two_runs_have_separate_temporary_directories_and_leave_none() {
     as_root_and_nobody(|| {
         let stage = Stage::without_namespaces();
         let policy = stage.policy(Level::Process);

@@ -71,7 +71,7 @@ fn hooks_named_by_an_included_file_are_protected() {
 }
 
 #[test]
-fn what_a_run_hides_by_a_mode_is_refused_or_told() {
+fn what_a_run_hides_by_a_mode_is_refused_or_reported() {
     as_root_and_nobody(|| {
         for level in WALLS {
             let stage = Stage::new();

@@ -283,7 +283,7 @@ fn a_sandbox_that_stood_ready_is_served_by_its_own_commands_proxy() {
 }
 
 #[test]
-fn a_proxy_that_nobody_serves_is_refused() {
+fn a_proxy_that_no_one_serves_is_refused() {
     as_root_and_nobody(|| {
         for level in WALLS {
             let stage = Stage::new();
@@ -294,7 +294,7 @@ fn a_proxy_that_nobody_serves_is_refused() {
 }
 
 #[test]
-fn a_proxy_needs_a_network_of_its_own() {
+fn a_proxy_needs_its_own_network() {
     as_root_and_nobody(|| {
         let stage = Stage::without(&[Layer::NetworkNamespace]);
         for level in WALLS {

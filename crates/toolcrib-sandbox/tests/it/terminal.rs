@@ -37,7 +37,7 @@ fn run(stage: &Stage, level: Level, command: &Command) -> Ran {
 }
 
 #[test]
-fn a_command_is_on_a_terminal_of_its_own() {
+fn a_command_is_on_its_own_terminal() {
     as_root_and_nobody(|| {
         for (stage, level) in stages() {
             let script = "for fd in 0 1 2; do [ -t $fd ] || echo $fd is none; done; stty size; \

@@ -23,7 +23,7 @@ pub use json::{StrictJsonError, read_strict};
 pub(crate) use page::Paging;
 pub(crate) use path::{PathTree, RouteMatch, value_name};
 pub use refusal::Refusal;
-pub(crate) use refusal::{json_response, list_response, located, no_content, redirect};
+pub(crate) use refusal::{json_response, list_response, located, no_content, redirect, short_id};
 pub use request::{ApiRequest, PathValues, Peer, Query, RequestId};
 pub use route::{
     Answer, AnswerDoc, BodyDoc, Doc, Handler, ParamDoc, ParamIn, Payload, Route, SchemaFn, Who,

@@ -108,6 +108,11 @@ pub(crate) fn list_response(
     json_response(StatusCode::OK, &page)
 }
 
+/// The end of an id, as the command line shows and takes it.
+pub(crate) fn short_id(id: &str) -> &str {
+    id.get(id.len().saturating_sub(8)..).unwrap_or(id)
+}
+
 /// Sends a browser elsewhere: 302.
 pub(crate) fn redirect(to: &'static str) -> Response<Body> {
     let mut response = Response::new(Body::empty());

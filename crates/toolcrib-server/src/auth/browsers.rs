@@ -321,8 +321,9 @@ fn read(dir: &DurableDir) -> Result<File, String> {
         .read_own(FILE, MAX_BYTES)
         .map_err(|error| error.to_string())?;
     match bytes {
-        Some(bytes) => serde_json::from_slice(&bytes)
-            .map_err(|error| format!("`{FILE}` in the home cannot be read: {error}")),
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            format!("`{FILE}` in Toolcrib's home directory cannot be read: {error}")
+        }),
         None => Ok(File::default()),
     }
 }

@@ -81,7 +81,7 @@ pub enum ClientsError {
     TooMany,
     /// The file does not hold clients.
     #[error(
-        "`{FILE}` in the home cannot be read: {0}; mend it, or remove it and make the clients again"
+        "`{FILE}` in Toolcrib's home directory cannot be read: {0}; mend it, or remove it and make the clients again"
     )]
     Damaged(String),
     /// The file could not be read or written.

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_digest_survives_its_text_and_is_told_from_others() {
+    fn a_digest_survives_its_text_and_is_distinguished_from_others() {
         let digest = TokenDigest::of("a");
         assert_eq!(TokenDigest::from_hex(&digest.to_hex()), Some(digest));
         assert!(digest.is(&TokenDigest::of("a")));

@@ -41,15 +41,17 @@ pub enum Principal {
 #[derive(Debug, thiserror::Error)]
 pub enum TokenError {
     /// The one given (`TOOLCRIB_TOKEN`) will not do.
-    #[error("`TOOLCRIB_TOKEN` cannot be the token: {0}; unset it to use the one in the home")]
+    #[error(
+        "`TOOLCRIB_TOKEN` cannot be the token: {0}; unset it to use the one in Toolcrib's home directory"
+    )]
     Given(&'static str),
     /// The contents of the file are not usable.
     #[error(
-        "`{FILE}` in the home does not hold a token: {0}; remove the file to have a new one made"
+        "`{FILE}` in Toolcrib's home directory does not hold a token: {0}; remove the file to have a new one made"
     )]
     Content(&'static str),
     /// The file is not one that can be trusted.
-    #[error("`{FILE}` in the home is not safe: {0}")]
+    #[error("`{FILE}` in Toolcrib's home directory is not safe: {0}")]
     Unsafe(&'static str),
     /// The file could not be read or made.
     #[error("the token cannot be read or made: {0}")]
@@ -193,7 +195,7 @@ pub fn operator_token(home: &Path) -> Result<Option<String>, TokenError> {
     let metadata = file.metadata().map_err(io)?;
     if !metadata.is_file() {
         return Err(TokenError::Unsafe(
-            "it is not a regular file; move it out of the home",
+            "it is not a regular file; move it out of Toolcrib's home directory",
         ));
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_an_example() {
+    fn input_that_is_not_an_address_is_refused_with_an_example() {
         for text in [
             "",
             "7410",

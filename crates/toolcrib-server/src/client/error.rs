@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_of_a_newer_server_is_told_by_its_name() {
+    fn a_code_of_a_newer_server_is_reported_by_its_name() {
         let body =
             json!({"ok": false, "error": {"code": "TOO_MOONLIT", "message": "wait for the sun"}});
         let error = ToolError::from(ClientError::refused(403, &body).unwrap());

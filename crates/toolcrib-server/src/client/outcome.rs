@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_outcome_is_refused_with_the_field() {
+    fn input_that_is_not_an_outcome_is_refused_with_the_field() {
         for (value, expected) in [
             (json!({}), "metadata"),
             (json!({"metadata": {}}), "ok"),

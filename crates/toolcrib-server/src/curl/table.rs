@@ -366,7 +366,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_has_a_name_and_a_letter_of_its_own() {
+    fn every_option_has_its_own_name_and_letter() {
         for (at, option) in OPTIONS.iter().enumerate() {
             for other in &OPTIONS[at + 1..] {
                 assert_ne!(option.long, other.long);

@@ -28,6 +28,9 @@ const CHOSEN_FOR: Duration = Duration::from_millis(50);
 /// How many connections have to have closed for their memory to be given back to the system, and how long that is apart.
 const GIVE_BACK: usize = 100;
 const GIVE_BACK_EVERY: Duration = Duration::from_secs(2);
+/// Memory is given back once more after this time: a closed connection frees its last buffers after it is counted out, and fewer than
+/// [`GIVE_BACK`] may close after the others.
+const GIVE_BACK_AGAIN: Duration = Duration::from_secs(4);
 
 /// How many connections are chosen at a time to make room.
 const CHOSEN: usize = 64;
@@ -218,15 +221,20 @@ impl Connections {
         let every = shortest.unwrap_or_default() / 8;
         let every = every.clamp(Duration::from_millis(5), Duration::from_millis(250));
         let mut given_back = Instant::now();
+        let mut again = None;
         loop {
             let changed = self.changed.notified();
-            if self.count() == 0 && !self.open().has_shrunk() {
+            if self.count() == 0 && again.is_none() && !self.open().has_shrunk() {
                 changed.await;
             }
             tokio::time::sleep(every).await;
             self.look();
-            if given_back.elapsed() >= GIVE_BACK_EVERY && self.open().shrinks() {
-                given_back = Instant::now();
+            let now = Instant::now();
+            let is_time = now.duration_since(given_back) >= GIVE_BACK_EVERY;
+            let shrinks = is_time && self.open().shrinks();
+            if shrinks || again.is_some_and(|at| at <= now) {
+                given_back = now;
+                again = shrinks.then(|| now + GIVE_BACK_AGAIN);
                 // Aside: it takes as long as much was in use.
                 tokio::task::spawn_blocking(toolcrib::sandbox::give_back_memory);
             }

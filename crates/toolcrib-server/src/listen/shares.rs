@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_takes_what_others_need() {
+    fn no_one_takes_what_others_need() {
         let shares = Arc::new(Shares::of(16));
         let client = |name: &str| Principal::Client(name.to_owned());
         let fill = |principal: &Principal| {

@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_that_takes_nothing_holds_nobody_up_and_what_is_lost_is_counted() {
+    fn a_sink_that_takes_nothing_holds_no_one_up_and_what_is_lost_is_counted() {
         let figures = Arc::new(Figures::default());
         let (go, stop) = channel();
         let all = Arc::new(Mutex::new(Vec::new()));

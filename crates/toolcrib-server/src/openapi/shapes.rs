@@ -1,6 +1,6 @@
 //! The schemas of bodies and answers, in the form that generators of clients understand.
 //!
-//! What a schema accepts stays the same. `true` becomes `{}`, which says the same and is an object; an object without any word about its
+//! What a schema accepts stays the same. `true` becomes `{}`, which says the same and is an object; a choice of texts becomes one `enum`; an object without any word about its
 //! properties says that they may be anything, because generators otherwise make a type without properties.
 
 use schemars::generate::SchemaSettings;
@@ -85,6 +85,10 @@ impl Transform for Explicit {
         let Some(words) = schema.as_object_mut() else {
             return;
         };
+        if let Some(choice) = choice(words) {
+            *words = choice;
+            return;
+        }
         let says_nothing = [
             "properties",
             "additionalProperties",
@@ -98,6 +102,31 @@ impl Transform for Explicit {
             words.insert("additionalProperties".to_owned(), true.into());
         }
     }
+}
+
+/// One of several texts, each an alternative with its description, as one `enum`: some generators read only the first alternative.
+fn choice(words: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let alternatives = words.get("oneOf")?.as_array()?;
+    let texts = alternatives.iter().map(|one| one.get("const")?.as_str());
+    let texts: Vec<&str> = texts.collect::<Option<_>>()?;
+    let own = words.get("description").and_then(Value::as_str);
+    let each = alternatives.iter().zip(&texts).filter_map(|(one, text)| {
+        let about = one.get("description")?.as_str()?;
+        Some(format!("- `{text}`: {about}"))
+    });
+    let about: Vec<String> = own.map(str::to_owned).into_iter().chain(each).collect();
+    let others = words
+        .iter()
+        .filter(|(word, _)| !matches!(word.as_str(), "oneOf" | "description"));
+    let mut choice: Map<String, Value> = others
+        .map(|(word, value)| (word.clone(), value.clone()))
+        .collect();
+    choice.insert("type".to_owned(), "string".into());
+    choice.insert("enum".to_owned(), texts.into());
+    if !about.is_empty() {
+        choice.insert("description".to_owned(), about.join("\n").into());
+    }
+    Some(choice)
 }
 
 fn is_empty(schema: &Value) -> bool {
@@ -181,6 +210,20 @@ mod tests {
         assert_eq!(transformed(Explicit, open.clone()), open);
         let closed = json!({"type": "object", "properties": {}});
         assert_eq!(transformed(Explicit, closed.clone()), closed);
+    }
+
+    #[test]
+    fn a_choice_of_texts_is_one_enum() {
+        let schema = json!({"description": "A kind.", "oneOf": [
+            {"type": "string", "const": "a", "description": "The first."},
+            {"type": "string", "const": "b"},
+        ]});
+        assert_eq!(
+            transformed(Explicit, schema),
+            json!({"type": "string", "enum": ["a", "b"], "description": "A kind.\n- `a`: The first."})
+        );
+        let mixed = json!({"oneOf": [{"const": "a"}, {"type": "integer"}]});
+        assert_eq!(transformed(Explicit, mixed.clone()), mixed);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn routes() -> Vec<Route> {
         })
         .named("listRules", "rules", "Lists every rule with where it comes from.")
         .param(param::query_text("tool", "Only the rules in force that can match a call of this tool."))
-        .about("Rules are files: `config.toml` and `rules/*.toml` of the home and of the workspace. They are read when the server starts.")
+        .about("Rules are files: `config.toml` and `rules/*.toml` of Toolcrib's home directory and of the workspace. They are read when the server starts.")
         .answers::<Rules>(200, "The rules.")
         .refuses(404, "There is no such tool."),
         Route::new(Method::POST, "/api/rules/test", Who::Operator, |api, asked| {

@@ -67,7 +67,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(Method::PATCH, "/api/settings/{key}", Who::Operator, |api, asked| {
             blocking(api, asked, change)
         })
-        .named("changeSetting", "server", "Changes a setting in `config.toml` of the home.")
+        .named("changeSetting", "server", "Changes a setting in `config.toml` of Toolcrib's home directory.")
         .about("Comments and layout of the file are kept. A running server keeps the value it started with.")
         .param(param::path("key", "Its key, as `limits.timeoutMs`."))
         .takes::<ChangeSetting>("The new value.", || json!({"words": ["5000"]}))

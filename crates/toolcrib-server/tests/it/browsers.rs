@@ -236,7 +236,7 @@ async fn a_wrong_token_is_refused_although_the_browser_is_signed_in() {
 }
 
 #[tokio::test]
-async fn a_client_issues_no_codes_and_signs_nobody_out() {
+async fn a_client_issues_no_codes_and_signs_no_one_out() {
     let scene = scene();
     let browser = sign_in(&scene).await;
     let client = scene.as_client("app");

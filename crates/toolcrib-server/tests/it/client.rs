@@ -165,7 +165,7 @@ async fn refusals_are_errors_with_their_code() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told_from_a_lost_answer() {
+async fn a_missing_server_is_distinguished_from_a_lost_answer() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address: Address = format!("http://{}", listener.local_addr().unwrap())
         .parse()
@@ -296,7 +296,7 @@ async fn an_encrypted_server_is_trusted_by_its_certificate_alone() {
 }
 
 #[tokio::test]
-async fn whoever_mixes_http_and_https_up_is_told() {
+async fn http_and_https_mixed_up_are_reported() {
     let (port, _) = encrypted(false).await;
     let plain: Address = format!("http://127.0.0.1:{port}").parse().unwrap();
     let error = client(plain).get("/").await.unwrap_err();
@@ -448,7 +448,7 @@ async fn a_call_that_is_refused_at_once_has_an_outcome_or_an_error() {
 }
 
 #[tokio::test]
-async fn a_call_of_somebody_else_can_be_followed() {
+async fn a_call_of_someone_else_can_be_followed() {
     let text = stream_head()
         + &event(8, "progress", ",\"progress\":1.0")
         + &event(9, "finished", ",\"ok\":true")
@@ -464,7 +464,7 @@ async fn a_call_of_somebody_else_can_be_followed() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_is_told_as_such() {
+async fn a_server_that_stops_is_reported_as_such() {
     let stop = chunk("event: shutdown\ndata: {\"event\":\"shutdown\"}\n\n");
     let text = format!("{}{stop}0\r\n\r\n", stream_head());
     let (address, _, _server) = scripted(vec![Act::SayAndClose(text)]).await;

@@ -114,7 +114,7 @@ async fn the_server_is_reached_by_its_own_names_only() {
 }
 
 #[tokio::test]
-async fn a_name_that_somebody_else_points_here_is_refused_with_the_setting() {
+async fn a_name_that_someone_else_points_here_is_refused_with_the_setting() {
     let scene = scene(&[], &[], "127.0.0.1:7410");
     let headers = [
         ("host", "rebound.evil.example:7410"),

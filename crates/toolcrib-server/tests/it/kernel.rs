@@ -92,7 +92,7 @@ async fn a_segment_is_decoded_once() {
 }
 
 #[tokio::test]
-async fn without_a_token_nobody_can_tell_what_is_there() {
+async fn without_a_token_no_one_can_tell_what_is_there() {
     let scene = Scene::new();
     let nobody = scene.as_nobody();
     let (_, expected) = nobody.get("/api/clients").await;
@@ -119,7 +119,7 @@ async fn without_a_token_nobody_can_tell_what_is_there() {
 }
 
 #[tokio::test]
-async fn another_method_is_told_which_ones_there_are() {
+async fn another_method_is_answered_with_the_allowed_ones() {
     let scene = Scene::new();
     let operator = scene.as_operator();
     let response = operator.raw(Method::PATCH, "/api/clients", "", None).await;
@@ -358,7 +358,7 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn nothing_is_read_of_somebody_who_may_not_ask() {
+async fn nothing_is_read_of_a_caller_that_may_not_ask() {
     let scene = Scene::new();
     let unread = || {
         let poisoned = futures_util::stream::poll_fn(

@@ -199,7 +199,7 @@ async fn the_connection_that_was_idle_longest_makes_room_for_a_new_one() {
 }
 
 #[tokio::test]
-async fn a_new_connection_is_told_when_all_others_are_busy() {
+async fn a_new_connection_is_informed_when_all_others_are_busy() {
     let server = Listening::start(limits(|limits| limits.max_connections = 1));
     let mut busy = server.connect().await;
     // Its head is whole, its body is not: it is being answered.
@@ -490,7 +490,7 @@ async fn a_server_removes_only_its_own_socket() {
 }
 
 #[tokio::test]
-async fn a_directory_that_somebody_keeps_locked_holds_nobody_up_for_long() {
+async fn a_directory_that_another_process_keeps_locked_holds_no_one_up_for_long() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("crib.sock");
     let server = Server::bind(socket(&path)).unwrap();
@@ -583,7 +583,7 @@ mod tls {
     }
 
     #[test]
-    fn a_key_that_everybody_may_read_is_told_of() {
+    fn a_key_that_everybody_may_read_is_reported() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         certify(directory.path());

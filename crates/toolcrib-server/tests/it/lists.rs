@@ -155,7 +155,7 @@ async fn tags_bundles_and_switches_choose_what_is_listed() {
 }
 
 #[tokio::test]
-async fn a_row_says_how_the_tool_stands_and_what_cannot_run_counts_as_off() {
+async fn a_row_has_the_status_of_the_tool_and_what_cannot_run_counts_as_off() {
     let scene = Scene::new();
     let bundle = made(&scene, "acme").await;
     let path = format!("{bundle}/tools/gone/version/v1");

@@ -106,7 +106,7 @@ async fn a_client_calls_tools_in_both_eras_and_the_calls_are_its_own() {
 }
 
 #[tokio::test]
-async fn a_session_is_nobody_elses() {
+async fn a_session_is_no_one_elses() {
     let scene = Scene::new();
     let response = post(&scene.as_client("app"), initialize()).await;
     let session = response.headers()["mcp-session-id"]

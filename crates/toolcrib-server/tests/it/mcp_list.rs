@@ -142,8 +142,15 @@ async fn built_ins_are_listed_by_name_with_all_that_clients_show() {
         read["_meta"],
         json!({"toolcrib/bundle": "core", "toolcrib/version": "v1"})
     );
-    let icon = read["icons"][0]["src"].as_str().unwrap();
-    assert!(icon.starts_with("data:image/svg+xml,"), "{icon}");
+    for tool in page["tools"].as_array().unwrap() {
+        let icon = tool["icons"][0]["src"].as_str().unwrap();
+        let url = url::Url::parse(icon).unwrap();
+        assert_eq!(url.scheme(), "data", "{icon}");
+        // A valid URI is the same after it was read: nothing in it had to be encoded.
+        assert_eq!(url.as_str(), icon);
+        assert!(icon.starts_with("data:image/svg+xml,%3Csvg%20"), "{icon}");
+        assert!(!icon.contains([' ', '<', '>', '"']), "{icon}");
+    }
     assert_eq!(
         tool(&page, "write_file")["annotations"],
         json!({"title": "Write file", "readOnlyHint": false, "destructiveHint": true,
@@ -413,7 +420,7 @@ fn served(host: &Arc<CribHost>) -> Pipe {
 }
 
 #[tokio::test]
-async fn clients_are_told_of_another_list_and_of_nothing_else() {
+async fn clients_hear_of_another_list_and_of_nothing_else() {
     let scene = Scene::new();
     let host = host(&scene, &[]);
     let mut pipe = served(&host);

@@ -154,7 +154,7 @@ async fn calls_of_a_client_that_another_process_removed_are_cancelled() {
 }
 
 #[tokio::test]
-async fn a_file_of_clients_that_others_may_write_lets_nobody_in() {
+async fn a_file_of_clients_that_others_may_write_lets_no_one_in() {
     use std::os::unix::fs::PermissionsExt as _;
     let scene = Scene::new();
     let client = made(&scene, "app").await;

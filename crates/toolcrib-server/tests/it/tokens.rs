@@ -323,7 +323,7 @@ fn what_other_versions_wrote_survives() {
 
 /// A user who can write the list can make their own client.
 #[tokio::test]
-async fn a_list_of_clients_that_others_may_write_lets_nobody_in() {
+async fn a_list_of_clients_that_others_may_write_lets_no_one_in() {
     use std::os::unix::fs::PermissionsExt as _;
     let scene = Scene::new();
     let client = scene.as_client("agent");

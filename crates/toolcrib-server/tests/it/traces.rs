@@ -282,7 +282,7 @@ async fn what_a_collector_refuses_is_dropped_and_counted() {
 }
 
 #[tokio::test]
-async fn a_silent_or_dead_collector_holds_up_nobody_and_the_end_is_in_time() {
+async fn a_silent_or_dead_collector_holds_up_no_one_and_the_end_is_in_time() {
     let dead = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let nobody = format!("http://{}", dead.local_addr().unwrap());
     drop(dead);

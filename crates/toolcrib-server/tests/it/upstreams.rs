@@ -116,7 +116,7 @@ async fn the_tools_of_a_server_are_a_bundle_that_only_the_settings_switch() {
 }
 
 #[tokio::test]
-async fn nothing_is_added_or_accepted_that_nobody_has_seen() {
+async fn nothing_is_added_or_accepted_that_no_one_has_seen() {
     let scene = Scene::new();
     let operator = scene.as_operator();
     let more = scene.home().join("more.json");

@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn binary_content_is_told_by_its_size() {
+    fn binary_content_is_reported_with_its_size() {
         let output = output(
             answer("image/png", vec![0x89, b'P', 0, 1]),
             Verb::Get,

@@ -237,7 +237,7 @@ mod tests {
     use crate::schema::Schema;
 
     #[test]
-    fn base64_that_is_none_is_told_with_a_pointer() {
+    fn base64_that_is_none_is_reported_with_a_pointer() {
         let args = |content: &str| Args {
             path: "x".to_owned(),
             content: content.to_owned(),

@@ -526,7 +526,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_connection_for_somebody_else_is_judged_like_any_other() {
+    async fn a_connection_for_someone_else_is_judged_like_any_other() {
         let server = ScriptedServer::start(|_| Reply::ok("hello").close());
         let names = NameTable::new()
             .name("a.test", &["93.184.216.34"])

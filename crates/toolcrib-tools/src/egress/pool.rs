@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_nobody_uses_is_closed_without_another_request() {
+    async fn a_connection_that_no_one_uses_is_closed_without_another_request() {
         let (_, target) = Target::parse("http://a.test/").unwrap();
         let pool = Pool::default();
         // Again after the pool was empty.

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_redirection_is_followed_and_nobody_is_reached_who_is_not_allowed() {
+    async fn no_redirection_is_followed_and_no_one_is_reached_who_is_not_allowed() {
         let server = ScriptedServer::start(|_| Reply::redirect(302, "http://127.0.0.1:9/"));
         let egress = egress(&server);
         let request = Request::get(server.url("/").parse().unwrap());

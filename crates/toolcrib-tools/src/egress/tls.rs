@@ -215,7 +215,7 @@ mod tests {
     impl std::error::Error for CaUsedAsEndEntity {}
 
     #[test]
-    fn a_certificate_that_is_wrong_in_a_rare_way_is_told_in_words() {
+    fn a_certificate_that_is_wrong_in_a_rare_way_is_reported_in_words() {
         let other = OtherError(Arc::new(CaUsedAsEndEntity));
         let error = Error::InvalidCertificate(CertificateError::Other(other));
         let error = io::Error::new(io::ErrorKind::InvalidData, error);

@@ -1,5 +1,6 @@
 //! How a command ended: as a value, or as an error that keeps what was printed.
 
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::as_millis;
 use crate::model::outcome::{SandboxUse, ToolOutput};
-use crate::sandbox::{EndedBy, Report, Status};
+use crate::sandbox::{Command, EndedBy, Report, Status};
 
 /// A command that ended by itself.
 #[derive(Debug)]
@@ -54,6 +55,16 @@ const COMPLAINTS: &[&str] = &[
     "no such host",
 ];
 
+/// The host at the beginning of a text.
+fn host_at(text: &str) -> Option<String> {
+    let host: String = text
+        .chars()
+        .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
+        .collect();
+    let host = host.trim_end_matches('.');
+    (host.contains('.') && host.len() <= 253).then(|| host.to_owned())
+}
+
 impl NoNetwork {
     /// By what a command printed.
     pub(super) fn complained_of(stderr: &str, stdout: &str) -> Option<Self> {
@@ -63,14 +74,29 @@ impl NoNetwork {
             Some(start + complaint.len())
         })?;
         let rest = text[at..].trim_start_matches([':', ' ', '\'', '"', '`']);
-        let host: String = rest
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'))
-            .collect();
-        let host = host.trim_end_matches('.');
-        let is_host = host.contains('.') && host.len() <= 253;
         Some(NoNetwork {
-            host: is_host.then(|| host.to_owned()),
+            host: host_at(rest),
+        })
+    }
+
+    /// By the exit code of a program that prints nothing where it is used quietly (`curl -s`, `wget -q`).
+    pub(super) fn ended_quietly(exit_code: i32, command: &Command) -> Option<Self> {
+        let program = match exit_code {
+            // No such host; no connection.
+            6 | 7 => "curl",
+            // A failure of the network.
+            4 => "wget",
+            _ => return None,
+        };
+        let text: Vec<_> = command.words().map(OsStr::to_string_lossy).collect();
+        let text = text.join(" ");
+        let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if !{ text.split(|c| !is_word(c)) }.any(|word| word == program) {
+            return None;
+        }
+        let address = text.split_once("://").map(|(_, rest)| rest);
+        Some(NoNetwork {
+            host: address.and_then(host_at),
         })
     }
 
@@ -297,5 +323,31 @@ mod tests {
         }
         assert_eq!(NoNetwork::complained_of("permission denied", "ok"), None);
         assert!(NoNetwork::complained_of("", "curl: (6) Could not resolve host: x.test").is_some());
+    }
+
+    #[test]
+    fn quiet_downloads_without_a_network_are_known_by_their_exit_codes() {
+        let ended = |code, text: &str| {
+            NoNetwork::ended_quietly(code, &Command::new("bash").args(["-c", text]))
+        };
+        for (code, text, host) in [
+            (6, "curl -s https://example.test/a", Some("example.test")),
+            (7, "/usr/bin/curl -s $URL", None),
+            (
+                4,
+                "wget -q http://a.example.com:80/x",
+                Some("a.example.com"),
+            ),
+        ] {
+            let known = ended(code, text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(known.host.as_deref(), host, "{text}");
+        }
+        for (code, text) in [
+            (6, "mycurl -s https://example.test"),
+            (4, "curl -s https://example.test"),
+            (22, "curl -sf https://example.test"),
+        ] {
+            assert_eq!(ended(code, text), None, "{code}: {text}");
+        }
     }
 }

@@ -278,7 +278,8 @@ impl Runner {
         let mut done = finished(cx, &report, captured, talk)?;
         let is_shut_off = wall.network == super::Reachable::Nothing && report.level != Level::None;
         if done.exit_code != 0 && is_shut_off {
-            done.no_network = NoNetwork::complained_of(&done.stderr, &done.stdout);
+            done.no_network = NoNetwork::complained_of(&done.stderr, &done.stdout)
+                .or_else(|| NoNetwork::ended_quietly(done.exit_code, &command));
         }
         Ok(done)
     }

@@ -118,7 +118,7 @@ async fn a_character_of_one_stream_is_not_torn_by_the_other() {
 }
 
 #[tokio::test]
-async fn a_run_keeps_no_more_than_it_is_told() {
+async fn a_run_keeps_no_more_than_it_may() {
     let bench = Bench::new();
     let run = || Run {
         keep: Some(1000),

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_is_odd_while_somebody_writes_and_another_even_one_after() {
+    fn the_number_is_odd_while_a_writer_writes_and_another_even_one_after() {
         let (_place, dir, file) = place();
         assert_eq!(Generation::read(&file), Generation::Untouched);
         let lock = dir.lock_counted().unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_garbled_or_removed_number_starts_anew_elsewhere() {
+    fn a_garbled_or_removed_number_starts_again_elsewhere() {
         let (_place, dir, file) = place();
         drop(dir.lock_counted().unwrap());
         let before = Generation::read(&file);

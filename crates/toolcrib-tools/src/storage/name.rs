@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn temporary_files_are_told_by_their_whole_name() {
+    fn temporary_files_are_known_by_their_whole_name() {
         assert!(is_temp(&temp_name()));
         let id = "0".repeat(32);
         for other in [

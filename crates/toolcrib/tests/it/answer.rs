@@ -348,7 +348,7 @@ async fn a_reply_without_calls_has_no_answer() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_or_could_be_two_is_said() {
+async fn input_that_is_not_a_reply_or_could_be_two_is_said() {
     let registry = registry();
     let fail = async |reply: Value, format| {
         let options = AnswerOptions::default();

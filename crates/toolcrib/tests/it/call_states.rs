@@ -102,7 +102,7 @@ async fn how_a_call_ended_is_known_with_its_caller_after_a_restart() {
 }
 
 #[tokio::test]
-async fn an_outcome_is_kept_for_an_id_that_was_made_up_when_somebody_wants_it() {
+async fn an_outcome_is_kept_for_an_id_that_was_made_up_when_a_caller_wants_it() {
     let registry = in_memory();
     let request = CallRequest::new("echo").arg("text", "x");
     let plain = registry.execute(request.clone()).await;

@@ -273,7 +273,7 @@ async fn path_018_loops_of_links_end() {
 // Things that are not files.
 
 #[tokio::test]
-async fn what_is_not_a_regular_file_is_refused_at_once() {
+async fn input_that_is_not_a_regular_file_is_refused_at_once() {
     let ground = Ground::new().file("dir/f", "f");
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
     rustix::fs::mkfifoat(rustix::fs::CWD, ground.path("fifo"), mode).unwrap();
@@ -510,7 +510,7 @@ async fn a_file_is_its_content_size_and_time() {
 }
 
 #[tokio::test]
-async fn what_is_not_text_is_offered_as_base64() {
+async fn input_that_is_not_text_is_offered_as_base64() {
     let ground = Ground::new().file("latin1", b"plain\ncaf\xe9\nplain\n");
     let lines = |first: u64, last: u64| json!({"name": "read_file", "arguments": {"path": "latin1", "start_line": first, "end_line": last}});
     let error = ground.read("latin1").await.unwrap_err();

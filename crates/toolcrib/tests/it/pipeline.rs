@@ -607,7 +607,7 @@ impl Approver for Thoughtful {
 }
 
 #[tokio::test]
-async fn the_time_of_a_call_stands_still_while_a_person_is_asked_about_one_in_it() {
+async fn the_time_of_a_call_stops_while_a_person_is_asked_about_one_in_it() {
     let outer = simple("outer", |cx| async move {
         let inner = cx.call(CallRequest::new("echo").arg("text", "x")).await;
         Ok(json!(inner.into_result()?.value))
@@ -819,7 +819,7 @@ fn a_taken_name_is_refused_also_as_an_alias() {
 }
 
 #[tokio::test]
-async fn a_tool_that_looks_at_files_for_long_holds_up_nobody() {
+async fn a_tool_that_looks_at_files_for_long_holds_up_no_one() {
     let (go, wait) = std::sync::mpsc::channel();
     let wait = std::sync::Mutex::new(wait);
     let tool = echo()

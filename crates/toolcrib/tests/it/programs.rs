@@ -73,7 +73,7 @@ async fn the_seeds_names_and_spellings_reach_the_same_tool() {
 }
 
 #[tokio::test]
-async fn a_command_that_starts_with_a_dash_is_no_option_of_bash() {
+async fn a_command_that_starts_with_a_dash_is_not_an_option_of_bash() {
     let outcome = shell(&test(), "-x; true").await;
     let value = outcome.value().unwrap();
     assert_eq!(value["exitCode"], 0);
@@ -132,7 +132,7 @@ async fn nothing_outside_the_workspace_is_touched() {
 }
 
 #[tokio::test]
-async fn a_directory_outside_the_workspace_is_no_place_to_run_in() {
+async fn a_directory_outside_the_workspace_is_not_a_place_to_run_in() {
     let test = test();
     std::os::unix::fs::symlink("/", test.path().join("up")).unwrap();
     for cwd in ["..", "/", "up", "up/etc", "missing"] {
@@ -387,7 +387,7 @@ async fn a_signal_or_a_limit_is_an_error_with_what_was_printed() {
 }
 
 #[tokio::test]
-async fn cpu_time_has_a_limit_of_its_own() {
+async fn cpu_time_has_its_own_limit() {
     let test = test_with(SandboxSettings {
         cpu: Some(Duration::from_secs(1)),
         ..SandboxSettings::default()

@@ -170,7 +170,7 @@ async fn a_hook_hears_of_outermost_calls_in_order_for_as_long_as_it_is_kept() {
 }
 
 #[tokio::test]
-async fn nobody_hears_of_a_repeated_call_that_is_answered_or_refused() {
+async fn no_one_hears_of_a_repeated_call_that_is_answered_or_refused() {
     let registry = Registry::new();
     registry.register(echo()).unwrap();
     let given = |text: &str| {

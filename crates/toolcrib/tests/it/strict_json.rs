@@ -109,7 +109,7 @@ fn what_is_said_of_a_fault_is_bounded_however_long_the_names_are() {
 }
 
 #[test]
-fn what_is_no_json_is_refused_with_its_place() {
+fn input_that_is_not_json_is_refused_with_its_place() {
     for (text, pointer) in [
         ("", ""),
         (" ", ""),

@@ -162,7 +162,7 @@ fn in_project(
         Config::load(home, surroundings).map_err(|error| CliError::usage(error.to_string()))?;
     let (project, path) = file_of_project(&config, surroundings, global)?;
     let file = ClientFile::read_in_project(&project, &path).map_err(unusable)?;
-    let changed = config::change_text(file.text(), setting, change)?;
+    let changed = config::change_text(file.text(), &path.display().to_string(), setting, change)?;
     if let Some(value) = changed
         .after
         .as_ref()
@@ -179,6 +179,7 @@ fn in_project(
 }
 
 pub(super) fn edit(args: &ConfigEditArgs, global: &Global, output: &Output) -> Done {
+    let setting = args.key.as_deref().map(find).transpose()?;
     let (home, surroundings) = home(global)?;
     let config = Config::load(&home, &surroundings);
     let (path, project) = match args.project {
@@ -209,6 +210,11 @@ pub(super) fn edit(args: &ConfigEditArgs, global: &Global, output: &Output) -> D
         "" => "# Settings of Toolcrib; `toolcrib config reference` describes them.\n",
         text => text,
     };
+    let before = match setting {
+        Some(setting) => with_line(before, &path, setting),
+        None => before.to_owned(),
+    };
+    let before = before.as_str();
     let copy = Copy::of(before, "config.toml")?;
     let saved = loop {
         if let Err(error) = desk.run_editor(copy.path()) {
@@ -253,6 +259,16 @@ pub(super) fn edit(args: &ConfigEditArgs, global: &Global, output: &Output) -> D
     Ok(ExitCode::SUCCESS)
 }
 
+/// A file's text with a line for a setting: its own, or one with the default. A file that cannot be read, and a setting without a default,
+/// are left to the editor.
+fn with_line(text: &str, path: &Path, setting: &Setting) -> String {
+    let set = |change| config::change_text(text, &path.display().to_string(), setting, &change);
+    match set(Change::Set(setting.default.clone())) {
+        Ok(changed) if changed.before.is_none() => changed.text,
+        _ => text.to_owned(),
+    }
+}
+
 /// Checks a text as a file of settings; the error is in words.
 fn check(
     text: &str,
@@ -261,7 +277,10 @@ fn check(
     surroundings: &Surroundings,
 ) -> Result<(), String> {
     match project {
-        None => config::check_text(text).map_err(|error| error.message().to_owned()),
+        None => {
+            let file = home.join("config.toml").display().to_string();
+            config::check_text(text, &file).map_err(|error| error.message().to_owned())
+        }
         Some(_) => {
             let config = Config::load(home, surroundings).map_err(|error| error.to_string())?;
             config

@@ -116,7 +116,7 @@ fn say_places(command: &str, words: &[String], output: &Output) {
         .collect();
     if !places.is_empty() {
         output.say(&format!(
-            "{} others who use this file have no {}: it is named because `toolcrib` is not what PATH finds here, or the home is not the usual one",
+            "{} others who use this file have no {}: it is named because `toolcrib` is not what PATH finds here, or Toolcrib's home directory is not the usual one",
             output.bold("note:"),
             places.join(" and ")
         ));

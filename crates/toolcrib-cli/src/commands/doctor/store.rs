@@ -208,7 +208,7 @@ pub(super) fn fix(crib: &Crib, findings: &mut Vec<Finding>) {
         }
         for problem in problems {
             let file = match problem.file.as_str() {
-                "" => "the home",
+                "" => "Toolcrib's home directory",
                 file => file,
             };
             let reason = visible(&problem.reason);

@@ -177,7 +177,7 @@ fn of_store(
         )));
     }
     let Some(definition) = crib.definition_of(record) else {
-        let message = format!("the tests of `{shown}` cannot be run: its record is not in order");
+        let message = format!("the tests of `{shown}` cannot be run: its record is not valid");
         let error = ToolError::new(ErrorCode::ToolUnavailable, message);
         return Err(CliError::from(error).with_hint(format!(
             "`toolcrib check {}` says what is wrong with it",

@@ -19,7 +19,7 @@ pub(super) fn set(
 ) -> Result<(), CliError> {
     let Some(crib) = backend.crib() else {
         let message = format!(
-            "`toolcrib upstream {approval}` changes config.toml of this machine, and the server may be on another"
+            "`toolcrib upstream {approval}` changes the settings of this machine, and the server may be on another"
         );
         return Err(CliError::usage(message).with_hint("run it there, without --server"));
     };

@@ -92,7 +92,11 @@ pub(super) fn import(
     let mut failed = None;
     let mut added = Vec::new();
     if !wanted.is_empty() {
-        let question = format!("add {} to config.toml? [y/n] ", servers_word(wanted.len()));
+        let question = format!(
+            "add {} to {}? [y/n] ",
+            servers_word(wanted.len()),
+            crib.home().join("config.toml").display()
+        );
         if !args.yes && !confirmed(&question, global, output)? {
             return Err(declined("nothing was added"));
         }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worktree_has_a_head_of_its_own() {
+    fn a_worktree_has_its_own_head() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         for path in ["main/.git/worktrees/w", "main/.git/refs/heads", "w"] {

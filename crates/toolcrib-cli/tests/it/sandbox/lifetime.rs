@@ -80,7 +80,7 @@ fn a_signal_to_the_runner_ends_the_whole_tree_and_leaves_nothing() {
 }
 
 #[test]
-fn whoever_stops_reading_ends_the_run() {
+fn a_reader_that_stops_ends_the_run() {
     for level in LEVELS {
         let test = Test::new();
         let Running {

@@ -55,7 +55,7 @@ fn tool(name: &str, url: &str, method: &str) -> Value {
 }
 
 #[test]
-fn an_upstream_that_says_everything_back_tells_nothing() {
+fn an_upstream_that_says_everything_back_reveals_nothing() {
     let server = echo();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let closed_at = closed.local_addr().unwrap();

@@ -146,7 +146,7 @@ fn a_value_on_the_command_line_is_refused_without_repeating_it() {
 }
 
 #[test]
-fn a_value_comes_from_a_variable_or_from_standard_input_and_nothing_is_no_value() {
+fn a_value_comes_from_a_variable_or_from_standard_input_and_nothing_is_not_a_value() {
     let test = Test::new().variable("FROM", VALUE).variable("SHORT", "abc");
     test.run(&["secret", "set", "A", "--from-env", "FROM"])
         .exits(0);

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn input_that_is_not_a_pattern_is_refused() {
         for bad in [
             "",
             "/",

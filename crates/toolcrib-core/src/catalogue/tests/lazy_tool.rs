@@ -53,7 +53,7 @@ fn entries_make_nothing_and_finding_makes_one_once() {
 }
 
 #[test]
-fn what_cannot_run_is_not_offered_although_nobody_has_looked_before() {
+fn what_cannot_run_is_not_offered_although_no_one_has_looked_before() {
     let registry = Registry::new();
     let broken = made_by(&registry, "broken", || Err("no".to_owned()));
     let lacking = made_by(&registry, "lacking", || {
@@ -87,7 +87,7 @@ fn a_tool_that_is_registered_another_way_stays_made_and_is_counted_on() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_made_is_unavailable_for_its_reason_and_costs_nobody_else() {
+async fn what_cannot_be_made_is_unavailable_for_its_reason_and_costs_no_one_else() {
     let registry = Registry::new();
     let broken = made_by(&registry, "broken", || Err("its URL is missing".to_owned()));
     let panics = made_by(&registry, "panics", || panic!("no"));
@@ -205,7 +205,7 @@ fn which_tools_of_a_long_chain_can_be_made_does_not_depend_on_who_asks_first() {
 }
 
 #[test]
-fn all_tools_of_a_circle_are_unavailable_whoever_asks_first_and_those_beside_it_are_not() {
+fn all_tools_of_a_circle_are_unavailable_in_any_order_of_asking_and_those_beside_it_are_not() {
     // 0 -> 1 -> 2 -> 1, and 3 is beside them; a circle that is longer than a chain may be.
     let small = vec![vec![1], vec![2, 3], vec![1], vec![]];
     let large: Vec<Vec<usize>> = (0..100).map(|number| vec![(number + 1) % 100]).collect();

@@ -27,7 +27,7 @@ fn the_newest_version_that_is_on_has_the_name_and_the_others_are_reached_by_vers
 }
 
 #[test]
-fn other_versions_are_no_cause_for_a_warning_but_other_tools_are() {
+fn other_versions_do_not_cause_a_warning_but_other_tools_are() {
     let registry = Registry::new();
     let entries = vec![
         sketch("weather", "now", "v1").at(1).stored(&registry),
@@ -45,7 +45,7 @@ fn other_versions_are_no_cause_for_a_warning_but_other_tools_are() {
 }
 
 #[test]
-fn a_bundle_and_a_slug_mean_the_first_of_that_bundle_whoever_has_the_name() {
+fn a_bundle_and_a_slug_mean_the_first_of_that_bundle_whichever_has_the_name() {
     let registry = Registry::new();
     let (mine, theirs) = (BundleId::generate(), BundleId::generate());
     let of = |bundle, id, version, second| {

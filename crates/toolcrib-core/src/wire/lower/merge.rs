@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn what_contradicts_itself_is_told() {
+    fn what_contradicts_itself_is_reported() {
         for (a, b) in [
             (
                 json!({"type": "string"}),

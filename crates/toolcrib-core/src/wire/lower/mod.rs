@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_root_that_is_no_object_is_trouble() {
+    fn a_root_that_is_not_an_object_is_trouble() {
         for schema in [json!({"type": "string"}), json!(false), json!(3)] {
             for dialect in ALL {
                 assert!(lower(&schema, dialect).is_err(), "{dialect:?} {schema}");
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_nobody_uses_are_left_out_and_others_kept() {
+    fn definitions_no_one_uses_are_left_out_and_others_kept() {
         let schema = json!({"type": "object", "properties": {"a": {"$ref": "#/definitions/used"}},
             "definitions": {"used": {"items": {"$ref": "#/$defs/inner"}}, "unused": {}}, "$defs": {"inner": {}}});
         let lowered = lower(&schema, Dialect::Anthropic).unwrap().schema;

@@ -183,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_property_called_like_a_keyword_is_no_keyword() {
+    fn a_property_called_like_a_keyword_is_not_a_keyword() {
         let schema = json!({"type": "object", "properties": {
             "$ref": {"type": "string"}, "enum": {"type": "string", "default": {"$ref": "#/nowhere"}}, "$id": {}}});
         assert_eq!(read(&schema).unwrap().write(), schema);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_is_refused_with_its_place() {
+    fn input_that_is_not_a_schema_is_refused_with_its_place() {
         for (schema, place) in [
             (json!({"properties": {"a": 1}}), "/properties/a"),
             (json!({"properties": []}), "/properties"),

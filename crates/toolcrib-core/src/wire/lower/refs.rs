@@ -245,7 +245,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn references_into_the_middle_get_a_definition_of_their_own() {
+    fn references_into_the_middle_get_their_own_definition() {
         let schema = json!({"type": "object", "properties": {
             "a": {"type": "object", "properties": {"b": {"type": "string"}}},
             "c": {"$ref": "#/properties/a/properties/b"}},

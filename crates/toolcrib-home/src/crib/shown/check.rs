@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_is_shown_where_its_line_stands_in_what_was_written() {
+    fn a_problem_is_shown_where_its_line_is_in_what_was_written() {
         let record = "{\n  \"id\": 1,\n  \"impl\": {\n    \"bahs\": \"x\"\n  },\n  \"at\": 2\n}\n";
         let written = "{\n\"impl\": {\n   \"bahs\": \"x\",\n   \"é\": 1 } }";
         let problem = at(record, "\"bahs\"");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_stands_twice_or_nowhere_is_not_guessed() {
+    fn a_line_that_appears_twice_or_nowhere_is_not_guessed() {
         let record = "{\n  \"a\": 1\n}\n";
         let problem = at(record, "\"a\"");
         assert!(moved(&problem, record, "{\n\"a\": 1,\n\"b\": {\n\"a\": 1 }}").is_some());

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_cut_can_be_told() {
+    fn what_was_cut_can_be_identified() {
         let long = "x".repeat(MAX_PARAMETER_BYTES + 1);
         let cut = line(record(json!({"a": long, "b": [long], "c": "x", "d": 1})));
         let names: Vec<&str> = cut

@@ -544,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_position_is_refused_and_one_beyond_the_end_harms_nobody() {
+    fn a_text_that_is_not_a_position_is_refused_and_one_beyond_the_end_harms_no_one() {
         for text in [
             "",
             "x",

@@ -362,7 +362,7 @@ fn a_process_sees_what_another_counts() {
 }
 
 #[test]
-fn lines_are_not_folded_while_somebody_appends_to_them() {
+fn lines_are_not_folded_while_another_process_appends_to_them() {
     let home = Home::new();
     let log = home.log();
     log.count(&call("core", "a"));
@@ -397,7 +397,7 @@ fn counts_wait_while_a_stopped_process_is_folding() {
 }
 
 #[test]
-fn a_damaged_file_is_put_away_by_nobody_but_who_mends() {
+fn a_damaged_file_is_put_away_only_by_the_process_that_mends_it() {
     let home = Home::new();
     std::fs::create_dir(home.path().join("state")).unwrap();
     std::fs::write(home.file("usage.json"), "{").unwrap();
@@ -413,7 +413,7 @@ fn a_damaged_file_is_put_away_by_nobody_but_who_mends() {
 }
 
 #[test]
-fn what_the_system_refuses_for_a_while_is_no_damage() {
+fn what_the_system_refuses_for_a_while_is_not_damage() {
     use rustix::io::Errno;
     for errno in [Errno::MFILE, Errno::IO, Errno::ACCESS, Errno::NOMEM] {
         let error = StorageError::io("read", "usage.json", errno);

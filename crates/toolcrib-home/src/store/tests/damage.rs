@@ -113,7 +113,7 @@ fn each_kind_of_damage_has_its_reason_and_is_set_aside() {
 }
 
 #[test]
-fn a_copy_is_told_from_what_it_was_copied_from() {
+fn a_copy_is_distinguished_from_what_it_was_copied_from() {
     let (place, store, id, a, b) = two_tools();
     let other = put(&store, "other");
     // Under another name.

@@ -187,7 +187,7 @@ fn replacing_keeps_the_id_and_when_it_was_made() {
 }
 
 #[test]
-fn an_id_is_kept_if_nobody_has_it_and_is_new_otherwise() {
+fn an_id_is_kept_if_no_one_has_it_and_is_new_otherwise() {
     let place = TestHome::new();
     let store = place.store();
     let id = put(&store, "acme");
@@ -294,7 +294,7 @@ fn a_record_that_does_not_say_whether_it_is_on_can_be_switched() {
 }
 
 #[test]
-fn who_follows_a_store_is_the_only_one_who_is_told() {
+fn only_the_follower_of_a_store_is_informed() {
     let place = TestHome::new();
     let store = place.store();
     let follower = store.follower();

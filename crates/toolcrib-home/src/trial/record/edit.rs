@@ -405,7 +405,7 @@ tags: [run]
     }
 
     #[test]
-    fn only_fields_that_change_are_written_anew() {
+    fn only_fields_that_change_are_rewritten() {
         let old = Expected {
             output_contains: vec!["old".into()],
             ..two()
@@ -470,7 +470,7 @@ tags: [run]
     }
 
     #[test]
-    fn a_dash_on_a_line_of_its_own_and_a_list_in_the_column_of_its_key_are_read() {
+    fn a_dash_on_a_separate_line_and_a_list_in_the_column_of_its_key_are_read() {
         let file = "tests:\n-\n  name: x\n  cleanup:\n  - true\ntags: [run]\n";
         let one = Expected {
             exit_code: Some(1),

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_those_of_the_scheme_bearer_whatever_stands_around_it() {
+    fn parameters_are_those_of_the_scheme_bearer_in_any_surroundings() {
         let challenge = read(
             r#"Basic realm="scope=\"x\", y", bearer error="insufficient_scope",scope="a b a", Resource_Metadata = "https://a.test/x?y=1,2" , Digest scope="c""#,
         );

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_nobody_reads_stays_small_and_keeps_the_newest() {
+    fn a_stream_that_no_one_reads_stays_small_and_keeps_the_newest() {
         let log = EventLog::new(0);
         for _ in 0..2000 {
             log.push(b"{}");

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_is_there_for_whoever_began_it_only() {
+    async fn a_session_is_there_only_for_the_client_that_began_it() {
         let sessions = HttpSessions::default();
         let id = begun(&sessions, "client:a").unwrap();
         assert!(sessions.enter(&id, "client:a").is_some());
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_nobody_uses_ends_and_what_somebody_uses_does_not() {
+    async fn what_no_one_uses_ends_and_what_a_caller_uses_does_not() {
         let sessions = HttpSessions::default();
         let (used, unused) = (
             begun(&sessions, "a").unwrap(),

@@ -123,7 +123,7 @@ fn what_lies_next_to_a_refused_argument_is_allowed() {
 }
 
 #[test]
-fn shared_memory_and_queues_are_allowed_in_an_ipc_namespace_of_its_own() {
+fn shared_memory_and_queues_are_allowed_in_a_separate_ipc_namespace() {
     for number in [
         libc::SYS_shmget,
         libc::SYS_shmat,

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_says_what_would_happen_and_why_somebody_is_asked() {
+    fn a_form_says_what_would_happen_and_why_a_person_is_asked() {
         let params = params(&question(), Some("no"), Era::Legacy(LEGACY));
         let message = params["message"].as_str().unwrap();
         for part in [
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_stayed_are_no_edit() {
+    fn arguments_that_stayed_are_not_an_edit() {
         let edit = |arguments: &str| {
             let result = json!({"action": "accept", "content": {"decision": "approve", "arguments": arguments}});
             match answer(&result, &question()).unwrap() {

@@ -13,6 +13,7 @@ use toolcrib_mcp::server::Reply;
 
 use super::form::in_one_line;
 use super::pending::Detached;
+use crate::api::short_id;
 
 /// What most results fit into.
 const USUAL: usize = 512;
@@ -66,7 +67,7 @@ fn written(outcome: &McpOutcome<'_>) -> Result<Reply, RpcError> {
 pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Reply {
     let mut text = format!(
         "The call {} has not run yet: it waits for a person to approve it.\n",
-        call.id()
+        short_id(call.id().as_str())
     );
     for question in questions {
         text.push_str(&format!(
@@ -75,7 +76,7 @@ pub(super) fn waiting(call: &Detached, questions: &[Arc<ApprovalRequest>]) -> Re
             text::shorten(&in_one_line(&question.effect), 1000),
             text::shorten(&in_one_line(&question.reason), 1000),
             question.expires_at.map_or(String::new(), |at| format!(", until {at:.0}")),
-            id = question.id,
+            id = short_id(&question.id),
         ));
     }
     text.push_str(

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_comes_back_after_a_restart_and_to_nobody_else() {
+    fn a_state_comes_back_after_a_restart_and_to_no_one_else() {
         let (home, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let text = Seal::of_home(home.path()).unwrap().close(&state()).unwrap();
         let again = Seal::of_home(home.path()).unwrap();
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_is_nobody_elses_to_read() {
+    fn the_key_is_no_one_elses_to_read() {
         use std::os::unix::fs::PermissionsExt as _;
         let home = tempfile::tempdir().unwrap();
         Seal::of_home(home.path()).unwrap();

@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_late_waits_for_one_turn_and_not_for_the_flood() {
+    fn a_late_caller_waits_for_one_turn_and_not_for_the_flood() {
         let gate = Gate::new(4, 100);
         let mut flood: VecDeque<CallSlot> = (0..3).map(|_| enter_now(&gate, 1)).collect();
         let _last = enter_now(&gate, 2);
@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_of_one_client_are_told_so_and_others_are_not() {
+    fn too_many_of_one_client_are_informed_and_others_are_not() {
         let gate = Gate::new(1, 2);
         let _place = enter_now(&gate, 1);
         let _waiting = [wait(&gate, 1), wait(&gate, 1)];
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_on_its_way_to_somebody_who_goes_is_not_lost() {
+    fn a_place_on_its_way_to_a_caller_that_goes_is_not_lost() {
         let gate = Gate::new(1, 10);
         let place = enter_now(&gate, 1);
         let sent = wait(&gate, 1);

@@ -15,7 +15,7 @@ use toolcrib::{CallId, Outcome};
 
 use super::make::{location, words};
 use super::state::running;
-use crate::api::{Answer, Api, json_response};
+use crate::api::{Answer, Api, json_response, short_id};
 
 /// How many outcomes are kept.
 const KEPT: usize = 64;
@@ -95,7 +95,7 @@ pub(super) fn waiting(call: &RunningCall, preferred: Option<Duration>) -> Answer
     body["message"] = json!(format!(
         "`{}` waits for approval; answer with `toolcrib approvals approve {}`",
         call.tool,
-        short(question)
+        short_id(question)
     ));
     let mut answer = json_response(StatusCode::ACCEPTED, &body);
     let headers = answer.headers_mut();
@@ -111,9 +111,4 @@ pub(super) fn waiting(call: &RunningCall, preferred: Option<Duration>) -> Answer
 fn location_of(id: &str) -> String {
     let encoded: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
     format!("/api/calls/{encoded}")
-}
-
-/// The end of an id, as the command line shows it.
-fn short(id: &str) -> &str {
-    &id[id.len().saturating_sub(8)..]
 }

@@ -70,7 +70,7 @@ async fn a_grant_along_with_an_answer_need_not_repeat_what_is_usual() {
 }
 
 #[tokio::test]
-async fn who_answers_is_the_operator_when_nobody_says() {
+async fn who_answers_is_the_operator_when_no_one_says() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     let call = asks(&scene, "delete_file", json!({"path": "a.txt"}));
@@ -144,7 +144,7 @@ async fn a_bad_edit_says_where_it_is_bad() {
 
 /// APR-002.
 #[tokio::test]
-async fn a_second_answer_is_told_who_decided_what() {
+async fn a_second_answer_learns_who_decided_what() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     let call = asks(&scene, "delete_file", json!({"path": "a.txt"}));
@@ -368,7 +368,7 @@ async fn an_approval_may_bring_a_grant() {
 }
 
 #[tokio::test]
-async fn a_delete_is_granted_by_nobody() {
+async fn a_delete_is_granted_by_no_one() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     let _call = asks(&scene, "delete_file", json!({"path": "a.txt"}));

@@ -96,7 +96,7 @@ async fn a_denied_invocation_is_a_403_with_the_reason() {
 }
 
 #[tokio::test]
-async fn an_invocation_that_nobody_answers_expires() {
+async fn an_invocation_that_no_one_answers_expires() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     let body = json!({"args": {"path": "a.txt"}, "approvalWaitMs": 30});
@@ -117,7 +117,7 @@ async fn an_invocation_that_nobody_answers_expires() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_when_the_caller_says_so() {
+async fn no_one_is_asked_when_the_caller_says_so() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     let body = json!({"args": {"path": "a.txt"}, "approvals": "given"});
@@ -188,7 +188,7 @@ async fn a_denied_call_in_the_background_keeps_its_outcome() {
 }
 
 #[tokio::test]
-async fn a_stream_tells_of_the_question_and_ends_with_the_outcome() {
+async fn a_stream_announces_the_question_and_ends_with_the_outcome() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     let asking = scene

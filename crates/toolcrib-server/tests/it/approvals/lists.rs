@@ -75,7 +75,7 @@ async fn a_list_is_all_of_them_or_those_of_one_status() {
 }
 
 #[tokio::test]
-async fn a_damaged_question_is_told_apart_and_concerns_no_other() {
+async fn a_damaged_question_is_recognised_and_concerns_no_other() {
     let scene = Scene::new();
     file(&scene, "a.txt");
     file(&scene, "b.txt");

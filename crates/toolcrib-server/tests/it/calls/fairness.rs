@@ -6,7 +6,7 @@ use serde_json::json;
 use super::{Stage, call, soon};
 
 #[tokio::test]
-async fn a_flood_is_bounded_and_told_to_come_back() {
+async fn a_flood_is_bounded_and_asked_to_come_back() {
     let stage = Stage::with_settings("[server]\nmaxCalls = 8\nmaxWaiting = 100\n");
     let operator = stage.operator();
     let flood = join_all((0..1000).map(|_| operator.post("/api/calls", call("hold", json!({})))));
@@ -82,7 +82,7 @@ async fn calls_that_wait_for_people_do_not_take_the_places_of_others() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_too_long_for_a_place_is_told_so() {
+async fn a_call_that_waits_too_long_for_a_place_is_informed() {
     let stage = Stage::with_settings("[server]\nmaxCalls = 1\n");
     let operator = stage.operator();
     let holding = operator.post("/api/calls", call("hold", json!({})));

@@ -22,7 +22,7 @@ async fn until(frames: &mut Frames, fits: impl Fn(&Frame) -> bool) -> Frame {
 }
 
 #[tokio::test]
-async fn calls_are_told_of_as_they_happen() {
+async fn calls_are_announced_as_they_happen() {
     let stage = Stage::new();
     let operator = stage.operator();
     let mut frames = open(&operator).await;
@@ -98,7 +98,7 @@ async fn the_stream_is_resumed_and_a_foreign_id_begins_with_a_gap() {
 }
 
 #[tokio::test]
-async fn who_comes_back_too_late_is_told_how_much_was_lost() {
+async fn who_comes_back_too_late_is_informed_how_much_was_lost() {
     let stage = Stage::new();
     let operator = stage.operator();
     let mut frames = open(&operator).await;
@@ -122,7 +122,7 @@ async fn who_comes_back_too_late_is_told_how_much_was_lost() {
 }
 
 #[tokio::test]
-async fn a_client_hears_of_its_own_calls_and_of_tools() {
+async fn a_client_hears_of_its_calls_and_of_tools() {
     let stage = Stage::new();
     let bot = stage.client("bot");
     let mut frames = open(&bot).await;
@@ -149,7 +149,7 @@ async fn a_client_hears_of_its_own_calls_and_of_tools() {
 }
 
 #[tokio::test]
-async fn questions_and_answers_are_told_of_also_those_of_others() {
+async fn questions_and_answers_are_announced_also_those_of_others() {
     let stage = Stage::new();
     let operator = stage.operator();
     let mut frames = open(&operator).await;
@@ -191,7 +191,7 @@ async fn questions_and_answers_are_told_of_also_those_of_others() {
 }
 
 #[tokio::test]
-async fn switching_a_tool_is_told_of_also_if_others_do_it() {
+async fn switching_a_tool_is_announced_also_if_others_do_it() {
     let stage = Stage::new();
     let operator = stage.operator();
     let mut frames = open(&operator).await;

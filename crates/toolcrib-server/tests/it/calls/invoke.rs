@@ -144,7 +144,7 @@ async fn arguments_against_the_schema_are_a_400_that_says_where() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_is_a_400() {
+async fn input_that_is_not_a_call_is_a_400() {
     let stage = Stage::new();
     for (path, body) in [
         ("/api/calls", json!({})),
@@ -233,7 +233,7 @@ async fn outcomes_come_in_every_shape() {
 }
 
 #[tokio::test]
-async fn a_call_id_returns_the_kept_outcome_and_stands_for_one_call() {
+async fn a_call_id_returns_the_kept_outcome_and_means_one_call() {
     let stage = Stage::new();
     let body = json!({"tool": "echo", "args": {"text": "a"}, "callId": "same"});
     let (_, first) = stage.operator().post("/api/calls", body.clone()).await;

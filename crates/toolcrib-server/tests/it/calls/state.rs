@@ -123,7 +123,7 @@ async fn a_call_without_an_id_of_the_callers_own_is_found_in_the_log() {
 }
 
 #[tokio::test]
-async fn a_call_in_the_background_that_nobody_answers_has_an_outcome_too() {
+async fn a_call_in_the_background_that_no_one_answers_has_an_outcome_too() {
     let stage = Stage::new();
     let operator = stage.operator().header("prefer", "respond-async");
     let body = json!({"tool": "ask", "callId": "late", "approvalWaitMs": 50});
@@ -138,7 +138,7 @@ async fn a_call_in_the_background_that_nobody_answers_has_an_outcome_too() {
 }
 
 #[tokio::test]
-async fn a_call_in_the_background_says_how_it_stands_and_has_no_connection() {
+async fn a_call_in_the_background_reports_its_status_and_has_no_connection() {
     let stage = Stage::new();
     let operator = stage.operator().header("prefer", "respond-async");
     let (_, accepted) = operator.post("/api/calls", json!({"tool": "ask"})).await;
@@ -331,7 +331,7 @@ async fn calls_are_listed_page_by_page_and_by_filters() {
 }
 
 #[tokio::test]
-async fn cancelling_ends_a_call_and_says_how_it_stands() {
+async fn cancelling_ends_a_call_and_reports_its_status() {
     let stage = Stage::new();
     let operator = stage.operator().header("prefer", "respond-async");
     begin(&operator, json!({"tool": "hold", "callId": "ends"})).await;

@@ -33,7 +33,7 @@ async fn an_invocation_streams_its_events_and_ends_with_the_outcome() {
 }
 
 #[tokio::test]
-async fn what_is_refused_before_it_begins_is_no_stream() {
+async fn what_is_refused_before_it_begins_is_not_a_stream() {
     let stage = Stage::new();
     let operator = stage.operator().header("accept", "text/event-stream");
     let path = "/tools/bundles/core/tools/read-file/version/v1/invoke";

@@ -72,7 +72,7 @@ async fn a_question_that_is_dismissed_waits_for_others_and_the_same_call_joins_i
 }
 
 #[tokio::test]
-async fn a_client_that_ends_its_input_while_it_is_asked_is_told_at_once_what_waits() {
+async fn a_client_that_ends_its_input_while_it_is_asked_learns_at_once_what_waits() {
     let stage = Stage::patient();
     let mut client = stage.legacy(asks()).await;
     let id = client.begin("launch", json!({"name": "x"})).await;
@@ -128,7 +128,7 @@ async fn a_call_that_was_denied_is_not_asked_about_again_a_hundred_times() {
 }
 
 #[tokio::test]
-async fn somebody_elsewhere_may_be_faster_and_the_client_is_told_that_its_question_is_off() {
+async fn another_process_may_be_faster_and_the_client_is_informed_that_its_question_is_off() {
     let stage = Stage::patient();
     let mut client = stage.legacy(asks()).await;
     let id = client.begin("launch", json!({"name": "x"})).await;

@@ -236,7 +236,7 @@ async fn an_edit_that_does_not_fit_is_asked_about_again() {
 }
 
 #[tokio::test]
-async fn somebody_elsewhere_may_answer_first() {
+async fn another_process_may_answer_first() {
     let stage = Stage::patient();
     let mut client = stage.modern(asks());
     let arguments = json!({"name": "x"});
@@ -331,7 +331,7 @@ async fn what_a_tool_wants_to_know_is_answered_once_and_runs_it_once() {
 }
 
 #[tokio::test]
-async fn a_state_whose_call_is_over_asks_nobody_again() {
+async fn a_state_whose_call_is_over_asks_no_one_again() {
     let stage = Stage::patient();
     let mut client = stage.modern(asks());
     let arguments = json!({"name": "x"});

@@ -3,7 +3,7 @@
 use super::*;
 
 #[tokio::test]
-async fn the_model_is_told_what_is_waited_for_and_the_same_call_picks_it_up_once() {
+async fn the_model_is_informed_what_is_waited_for_and_the_same_call_picks_it_up_once() {
     let stage = Stage::new();
     for modern in [false, true] {
         let before = stage.launched();
@@ -18,13 +18,14 @@ async fn the_model_is_told_what_is_waited_for_and_the_same_call_picks_it_up_once
         assert_eq!(told["status"], "pending", "{result}");
         let question = stage.question().await.request;
         assert_eq!(told["callId"], question.call_id.as_str());
+        let short = |id: &str| id[id.len() - 8..].to_owned();
         for part in [
-            question.call_id.as_str(),
-            &question.id,
-            "toolcrib approvals approve",
-            "again with the same arguments",
+            format!("The call {} ", short(question.call_id.as_str())),
+            format!("`toolcrib approvals approve {}`", short(&question.id)),
+            format!("`toolcrib approvals deny {}`", short(&question.id)),
+            "again with the same arguments".to_owned(),
         ] {
-            assert!(text(&result).contains(part), "{result}");
+            assert!(text(&result).contains(&part), "{part}: {result}");
         }
         // Again, while no one has answered: no second question.
         let again = client.call("launch", arguments.clone()).await;

@@ -93,7 +93,7 @@ async fn a_failure_says_its_code_to_the_model_and_to_programs() {
 
 /// Case MCP-009.
 #[tokio::test]
-async fn what_is_no_call_is_an_error_of_the_protocol_and_harms_nobody() {
+async fn input_that_is_not_a_call_is_an_error_of_the_protocol_and_harms_no_one() {
     let stage = Stage::new();
     let mut client = stage.legacy(json!({})).await;
     let unknown = client.call("ehco", json!({})).await;

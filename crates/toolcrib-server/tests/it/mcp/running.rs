@@ -47,7 +47,7 @@ async fn a_future_that_is_dropped_ends_its_whole_tree_of_processes() {
 }
 
 #[tokio::test]
-async fn progress_is_told_to_whoever_wants_it_and_to_nobody_else() {
+async fn progress_is_reported_to_the_client_that_wants_it_and_to_no_one_else() {
     let stage = Stage::new();
     let mut client = stage.legacy(json!({})).await;
     let lines = "for n in 1 2 3; do echo line $n; sleep 0.15; done";

@@ -16,7 +16,7 @@ fn refused(patch: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_no_unified_diff_is_refused_with_its_line() {
+fn input_that_is_not_a_unified_diff_is_refused_with_its_line() {
     refused("", "line 1 of the patch: there is no file in it");
     refused("hello\n", "line 1 of the patch: expected `--- a/PATH`");
     refused("*** Begin Patch\n", "not a unified diff");
@@ -43,7 +43,7 @@ fn what_is_no_unified_diff_is_refused_with_its_line() {
 }
 
 #[test]
-fn a_header_that_counts_wrong_is_told_the_right_numbers() {
+fn a_header_that_counts_wrong_is_answered_with_the_right_numbers() {
     let fix = "write `@@ -1,2 +1,3 @@`";
     for counts in ["-1,3 +1,3", "-1,2 +1,2", "-1 +1", "-1,2 +1,9"] {
         let patch = format!("--- a/x\n+++ b/x\n@@ {counts} @@\n a\n-b\n+c\n+d\n");

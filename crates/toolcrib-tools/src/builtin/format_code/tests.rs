@@ -325,7 +325,7 @@ async fn nothing_leads_out_of_the_workspace() {
 }
 
 #[tokio::test]
-async fn a_formatter_that_is_missing_is_told_with_how_to_get_it() {
+async fn a_missing_formatter_is_reported_with_how_to_get_it() {
     let test = TestCrib::new()
         .builtins()
         .file("package.json", "{}")

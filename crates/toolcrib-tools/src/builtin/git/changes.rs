@@ -178,7 +178,7 @@ mod tests {
         :100644 100644 11 22 M\0image\x000\t0\t\0a\0b\nx\x001\t0\tc\0-\t-\timage\0\0diff --git a/a b/b\n";
 
     #[test]
-    fn files_lines_and_patch_are_told_apart() {
+    fn files_lines_and_patch_are_distinguished() {
         let changes = Changes::read(OUTPUT, 10);
         let change = |path: &str, status, lines| Change {
             path: path.as_bytes().to_vec(),

@@ -407,7 +407,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_would_take_for_now_is_no_time() {
+    fn what_git_would_take_for_now_is_not_a_time() {
         for time in [
             "2026-01-31",
             "2 weeks ago",

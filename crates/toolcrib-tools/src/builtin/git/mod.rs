@@ -111,7 +111,7 @@ mod tests {
     use crate::schema::Schema;
 
     #[test]
-    fn a_program_that_is_missing_or_cannot_be_run_is_no_git() {
+    fn a_program_that_is_missing_or_cannot_be_run_is_not_git() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().as_os_str();
         assert!(!is_on(path));

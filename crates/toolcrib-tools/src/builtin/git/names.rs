@@ -111,7 +111,7 @@ mod tests {
     ];
 
     #[test]
-    fn hostile_names_are_no_names() {
+    fn hostile_names_are_not_names() {
         for name in HOSTILE {
             assert!(
                 check_branch("git_branch", "/name", name).is_err(),

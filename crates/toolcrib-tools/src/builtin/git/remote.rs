@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_told_apart_as_git_does() {
+    fn addresses_are_distinguished_as_git_does() {
         for address in ["git@github.com:me/x.git", "host:x", "host:dir/x"] {
             assert!(is_ssh(address), "{address}");
         }

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_no_name_is_refused_with_a_reason() {
+    fn whatever_is_not_a_name_is_refused_with_a_reason() {
         for (text, why) in [
             ("--global", "option"),
             ("-e .", "option"),

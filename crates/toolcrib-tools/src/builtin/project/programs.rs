@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_told_with_how_to_get_it() {
+    fn what_is_missing_is_reported_with_how_to_get_it() {
         let error = missing("cargo", "it is not in PATH");
         assert_eq!(error.code(), ErrorCode::ToolUnavailable);
         assert_eq!(

@@ -47,7 +47,7 @@ fn found(kind: Kind, root: &str, marker: &str) -> (Kind, String, String) {
 }
 
 #[test]
-fn every_kind_is_told_by_its_files() {
+fn every_kind_is_known_by_its_files() {
     for (kind, marker, text) in [
         (Kind::Cargo, "Cargo.toml", ""),
         (Kind::Python, "pyproject.toml", ""),
@@ -132,7 +132,7 @@ fn nothing_outside_the_workspace_counts() {
 }
 
 #[test]
-fn a_directory_or_a_fifo_of_that_name_is_no_marker() {
+fn a_directory_or_a_fifo_of_that_name_is_not_a_marker() {
     let bench = Bench::new(&[("Cargo.toml/x", ""), ("package.json/x", "")]);
     let fifo = rustix::fs::FileType::Fifo;
     let mode = rustix::fs::Mode::RUSR;

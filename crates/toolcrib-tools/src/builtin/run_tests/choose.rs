@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_tells_its_runner_if_options_can_be_added() {
+    fn a_script_shows_its_runner_if_options_can_be_added() {
         for (script, runner) in [
             ("vitest", TestRunner::Vitest),
             ("vitest run --coverage", TestRunner::Vitest),

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_plain_file_of_its_own_is_a_report() {
+    fn only_its_own_plain_file_is_a_report() {
         let directory = tempfile::tempdir().unwrap();
         let secret = || {
             let file = tempfile::NamedTempFile::new_in(directory.path().parent().unwrap());

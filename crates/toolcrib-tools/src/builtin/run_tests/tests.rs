@@ -235,7 +235,7 @@ fn a_program_that_ends_itself_before_it_is_done_has_failed() {
 }
 
 #[test]
-fn programs_that_crash_or_have_their_own_harness_are_told_by_cargo() {
+fn programs_that_crash_or_have_their_own_harness_are_reported_by_cargo() {
     let results = cargo(&format!(
         "{BUILT}\n\
          !     Running unittests src/lib.rs (target/debug/deps/a-0000000000000001)\n\
@@ -273,7 +273,7 @@ fn programs_that_crash_or_have_their_own_harness_are_told_by_cargo() {
 }
 
 #[test]
-fn what_the_compiler_and_cargo_complain_about_is_told_with_its_place() {
+fn what_the_compiler_and_cargo_complain_about_is_reported_with_its_place() {
     let span = |file: &str, line: u64, primary: bool| serde_json::json!({"file_name": file, "line_start": line, "is_primary": primary});
     let message = |text: &str, level: &str, spans: Vec<serde_json::Value>| {
         let message =
@@ -469,7 +469,7 @@ fn tap_of_other_makes_is_read() {
 }
 
 #[test]
-fn a_text_in_a_block_of_tap_is_no_result() {
+fn a_text_in_a_block_of_tap_is_not_a_result() {
     let results = tap::read(
         "not ok 1 - a\n  ---\n  error: |-\n    first\n    ...\n    ok 2 - forged\n    ---\n  stack: 'x'\n  ...\nok 2 - b\n",
     );
@@ -506,7 +506,7 @@ fn the_events_of_go_are_read_with_subtests_panics_and_what_does_not_build() {
 }
 
 #[test]
-fn go_tells_what_does_not_build_as_events_since_1_24() {
+fn go_reports_what_does_not_build_as_events_since_1_24() {
     let results = read(
         Box::new(Go::new("m")),
         r##"{"ImportPath":"m/a [m/a.test]","Action":"build-output","Output":"# m/a [m/a.test]\n"}
@@ -540,7 +540,7 @@ fn go_tells_what_does_not_build_as_events_since_1_24() {
 }
 
 #[test]
-fn output_that_nobody_described_is_recognised() {
+fn output_that_no_one_described_is_recognised() {
     let loose = |lines: &str| read(Box::<Loose>::default(), lines, 1);
     let results = loose(PYTEST_TEXT);
     assert_eq!(counts(&results), (2, 3, 1));

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_report_is_refused() {
+    fn input_that_is_not_a_report_is_refused() {
         for text in [
             "",
             "  ",

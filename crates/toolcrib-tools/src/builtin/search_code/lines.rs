@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_full_of_matches_tells_some_places() {
+    fn a_line_full_of_matches_lists_some_places() {
         let matcher = matcher("a");
         let lines = lines(&matcher, "a".repeat(100_000).as_bytes(), 5, 0);
         assert_eq!(lines.found[0].spans.len(), MAX_SPANS);

@@ -195,7 +195,7 @@ fn nothing_outside_is_read_while_directories_are_exchanged_for_links() {
 }
 
 #[test]
-fn a_fifo_is_neither_searched_nor_waited_for_wherever_it_stands() {
+fn a_fifo_is_neither_searched_nor_waited_for_wherever_it_is() {
     let root = tree(&[("sub/file", "needle"), ("target", "needle")]);
     for path in ["pipe", ".gitignore", "sub/.ignore", "sub/.rgignore"] {
         let path = root.path().join(path);
@@ -363,7 +363,7 @@ fn a_search_whose_time_is_up_gives_what_it_found() {
 }
 
 #[test]
-fn a_line_too_long_to_hold_is_told_and_memory_is_not_its_size() {
+fn a_line_too_long_to_hold_is_reported_and_memory_is_not_its_size() {
     let root = tempfile::tempdir().unwrap();
     // 64 MB of zeros would be binary; of spaces they are one line.
     write(

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_ones_are_told_whoever_comes_first() {
+    fn the_first_ones_are_reported_in_any_order() {
         let skipped = Skipped::default();
         for number in (0..100).rev() {
             skipped.note(format!("{number:03}").as_bytes(), "why");

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_nobody_has_to_think_of_are_added() {
+    fn headers_no_one_has_to_think_of_are_added() {
         let args = |value: Value| Args::read(value.as_object().unwrap()).unwrap();
         let sent = args(json!({"url": "x", "method": "POST", "body": "{\"a\":1}"}))
             .header_map()

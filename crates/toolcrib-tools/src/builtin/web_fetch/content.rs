@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_binary_whatever_is_declared() {
+    fn input_that_is_not_text_is_binary_whatever_is_declared() {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
         for kind in [
             "image/png",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_told_by_its_type_or_its_start() {
+    fn a_page_is_known_by_its_type_or_its_start() {
         assert!(is_html("text/html", "x"));
         assert!(is_html("application/xhtml+xml", "x"));
         assert!(is_html("", " \n<!DOCTYPE HTML><p>"));

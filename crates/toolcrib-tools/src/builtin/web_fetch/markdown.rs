@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hundred_thousand_open_elements_are_no_deep_tree() {
+    fn a_hundred_thousand_open_elements_are_not_a_deep_tree() {
         let html =
             "<div>".repeat(100_000) + "<p>bottom</p>" + &"</div>".repeat(100_000) + "<p>after";
         assert_eq!(md(&html), "bottom\n\nafter\n");

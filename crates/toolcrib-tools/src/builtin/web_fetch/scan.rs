@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_and_texts_are_told_apart_as_browsers_do() {
+    fn tags_and_texts_are_distinguished_as_browsers_do() {
         for (page, expected) in [
             ("a<B>c</b >d", r#""a" <b> "c" /b "d""#),
             (

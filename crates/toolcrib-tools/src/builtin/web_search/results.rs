@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_none_and_nothing_found_is_empty() {
+    fn input_that_is_not_an_answer_is_none_and_nothing_found_is_empty() {
         for provider in SearchProvider::ALL {
             for answer in [
                 json!({}),

@@ -128,7 +128,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     #[tokio::test(start_paused = true)]
-    async fn what_stands_still_is_given_up_and_what_moves_is_not() {
+    async fn what_makes_no_progress_is_given_up_and_what_moves_is_not() {
         let patience = Duration::from_secs(10);
         let activity = Activity::default();
         let (near, mut far) = tokio::io::duplex(64);

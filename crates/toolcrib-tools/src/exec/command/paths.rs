@@ -149,7 +149,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_form_of_a_path_means_the_same_and_is_no_option(path in "[-./a]{0,12}") {
+        fn the_form_of_a_path_means_the_same_and_is_not_an_option(path in "[-./a]{0,12}") {
             let form = normalised(&path, '/');
             proptest::prop_assert_eq!(meaning(&form), meaning(&path));
             proptest::prop_assert!(!form.starts_with('-') || path.starts_with('-'), "{}", form);

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nul_is_refused_where_it_cannot_be_told_from_the_end() {
+    fn nul_is_refused_where_it_cannot_be_distinguished_from_the_end() {
         for position in [
             Position::Path,
             Position::Query,

@@ -160,14 +160,14 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_several_values_is_no_way() {
+    fn several_values_cannot_be_a_way() {
         for path in ["$.*", "$..a", "$[-1]", "$['a','b']", "$[0:2]", "$[?@.a]"] {
             assert_eq!(JsonPath::parse(path).unwrap().way(), None, "{path}");
         }
     }
 
     #[test]
-    fn what_is_no_json_is_none_wherever_the_fault_is() {
+    fn input_that_is_not_json_is_none_wherever_the_fault_is() {
         for text in [
             "",
             "{",

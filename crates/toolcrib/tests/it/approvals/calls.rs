@@ -217,7 +217,7 @@ async fn a_call_waits_no_longer_than_it_says() {
 }
 
 #[tokio::test]
-async fn who_joins_a_question_that_lapses_asks_anew() {
+async fn who_joins_a_question_that_lapses_asks_again() {
     let place = Place::new();
     let queue = queue(&place);
     let (registry, _) = registry(&queue);

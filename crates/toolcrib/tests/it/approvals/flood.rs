@@ -208,7 +208,7 @@ fn room_for_one_question_is_room_for_a_client() {
 }
 
 #[test]
-fn an_approval_with_somebody_waiting_is_left_to_them() {
+fn an_approval_with_a_caller_waiting_is_left_to_it() {
     let place = Place::new();
     let queue = place.queue();
     let waits = place.queue().put(request("a")).unwrap();

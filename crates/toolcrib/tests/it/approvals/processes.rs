@@ -157,7 +157,7 @@ fn a_killed_callers_question_is_taken_up_by_the_next_one() {
 }
 
 #[test]
-fn an_approval_of_a_killed_caller_runs_once_for_whoever_comes_next() {
+fn an_approval_of_a_killed_caller_runs_once_for_the_next_caller() {
     let home = tempfile::tempdir().unwrap();
     let queue = queue(home.path());
     let first = Process::call(home.path());

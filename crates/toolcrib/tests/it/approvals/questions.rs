@@ -181,7 +181,7 @@ fn after_a_reboot_everything_has_lapsed() {
 }
 
 #[test]
-fn an_approval_lapses_when_nobody_uses_it() {
+fn an_approval_lapses_when_no_one_uses_it() {
     let place = Place::new();
     let queue = place.queue();
     let ticket = queue.put(request("a")).unwrap();
@@ -209,7 +209,7 @@ fn a_call_may_wait_less_than_others_and_not_more() {
 }
 
 #[test]
-fn a_question_that_nobody_waits_for_is_withdrawn() {
+fn a_question_that_no_one_waits_for_is_withdrawn() {
     let place = Place::new();
     let queue = place.queue();
     let ticket = queue.put(request("a")).unwrap();
@@ -279,7 +279,7 @@ fn files_are_private_and_hold_what_others_put_there() {
 }
 
 #[test]
-fn damaged_files_concern_nobody_else() {
+fn damaged_files_concern_no_one_else() {
     let place = Place::new();
     let queue = place.queue();
     let [good, torn, linked] = ["a", "b", "c"].map(|call| queue.put(request(call)).unwrap());
@@ -383,7 +383,7 @@ fn a_question_on_the_wire() {
 }
 
 #[tokio::test]
-async fn whoever_asks_is_told_and_learns_that_another_was_faster() {
+async fn the_caller_is_informed_and_learns_that_another_was_faster() {
     let place = Place::new();
     let queue = place.queue();
     let (told, heard) = std::sync::mpsc::channel();

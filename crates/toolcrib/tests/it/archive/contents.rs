@@ -134,7 +134,7 @@ fn what_does_not_fit_together_is_refused() {
 }
 
 #[test]
-fn thousands_of_fields_that_nobody_knows_are_refused() {
+fn thousands_of_fields_that_no_one_knows_are_refused() {
     let crowded = |mut value: Value| {
         let fields = value.as_object_mut().unwrap();
         fields.extend((0..1001).map(|number| (format!("x{number}"), json!(1))));
@@ -151,7 +151,7 @@ fn thousands_of_fields_that_nobody_knows_are_refused() {
 }
 
 #[test]
-fn a_field_that_stands_twice_is_refused() {
+fn a_field_that_appears_twice_is_refused() {
     let twice = tool("a", "v1")
         .to_string()
         .replacen('{', r#"{"slug": "b", "#, 1);
@@ -171,7 +171,7 @@ fn who_writes_by_hand_may_leave_times_and_ids_out() {
 }
 
 #[test]
-fn a_copy_under_another_name_has_ids_of_its_own() {
+fn a_copy_under_another_name_has_its_own_ids() {
     let archive = read(&bundle(), &[tool("a", "v1")]);
     let copy = archive.clone().renamed(Slug::parse("acme-2").unwrap());
     assert_eq!(copy.contents.bundle.slug.as_str(), "acme-2");

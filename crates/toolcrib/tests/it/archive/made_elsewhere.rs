@@ -116,7 +116,7 @@ fn what_python_packs_is_read() {
 }
 
 #[test]
-fn what_python_packs_and_nobody_should_is_refused() {
+fn what_python_packs_and_no_one_should_is_refused() {
     for (how, why) in [
         (LINK, "symbolic link"),
         (APPENDED, "begins at byte"),

@@ -97,7 +97,7 @@ fn two_entries_of_one_name_are_refused_whatever_case_or_composition() {
 }
 
 #[test]
-fn links_directories_and_devices_are_refused_whoever_made_them() {
+fn links_directories_and_devices_are_refused_regardless_of_who_made_them() {
     for (mode, what) in [
         (0o120_777_u32, "symbolic link"),
         (0o040_755, "directory"),
@@ -377,7 +377,7 @@ fn json_that_would_fill_the_memory_is_refused() {
 }
 
 #[test]
-fn what_is_no_archive_is_refused() {
+fn input_that_is_not_an_archive_is_refused() {
     for bytes in [&b""[..], b"PK", b"PK\x05\x06", b"{}", &[0; 100]] {
         let error = Archive::read(bytes).unwrap_err().to_string();
         assert!(error.contains("not a ZIP archive"), "{error}");

@@ -317,7 +317,7 @@ fn a_torn_line_costs_nothing_but_itself() {
 }
 
 #[test]
-fn a_log_removed_under_our_hands_is_begun_anew() {
+fn a_log_removed_under_our_hands_is_begun_again() {
     let place = Place::new();
     let log = place.log();
     log.record(record("a"));

@@ -63,7 +63,7 @@ async fn who_waits_is_woken_when_nothing_can_be_written_and_health_says_so() {
 }
 
 #[tokio::test]
-async fn giving_up_waiting_costs_nobody_else_anything() {
+async fn giving_up_waiting_costs_no_one_else_anything() {
     let place = Place::new();
     let log = place.log();
     log.record(record("a"));

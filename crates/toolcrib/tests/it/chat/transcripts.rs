@@ -57,7 +57,7 @@ fn a_transcript_is_read_back_without_its_secrets_and_without_what_was_cut_off() 
 }
 
 #[test]
-fn what_is_no_transcript_is_refused() {
+fn input_that_is_not_a_transcript_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     for (content, says) in [
         ("", "it is empty"),

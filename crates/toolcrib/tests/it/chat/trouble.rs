@@ -202,7 +202,7 @@ async fn a_reply_that_was_cut_short_says_so() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_stream_is_named_as_what_it_is() {
+async fn an_answer_that_is_not_a_stream_is_named_as_what_it_is() {
     for (kind, body, says) in [
         (
             "text/html; charset=utf-8",
@@ -226,7 +226,7 @@ async fn an_answer_that_is_no_stream_is_named_as_what_it_is() {
 }
 
 #[tokio::test]
-async fn arguments_of_which_nobody_knows_what_is_meant_are_not_run() {
+async fn arguments_of_which_no_one_knows_what_is_meant_are_not_run() {
     // In the document itself: nothing of it is taken.
     let twice = "{\"message\": {\"role\": \"assistant\", \"content\": \"\", \"tool_calls\": [{\"function\": \
         {\"name\": \"echo\", \"arguments\": {\"text\": \"a\", \"text\": \"b\"}}}]}, \"done\": true}\n";

@@ -158,7 +158,7 @@ fn fifo(path: &Path) {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused_and_never_waited_for() {
+async fn input_that_is_not_a_file_is_refused_and_never_waited_for() {
     let test = TestCrib::new().builtins();
     for (name, kind) in [("fifo.db", 'p'), ("socket.db", 's')] {
         let path = test.path().join(name);
@@ -309,7 +309,7 @@ async fn toolcribs_own_data_and_protected_places_are_refused() {
 }
 
 #[tokio::test]
-async fn files_that_are_no_databases_or_broken_ones_are_errors() {
+async fn files_that_are_not_databases_or_broken_ones_are_errors() {
     let test = with_database("good.db", "CREATE TABLE t(a, b); CREATE INDEX i ON t(a)");
     {
         let database = Connection::open(test.path().join("good.db")).unwrap();

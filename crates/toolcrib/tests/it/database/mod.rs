@@ -60,7 +60,7 @@ fn look(test: &TestCrib, name: &str, sql: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn an_unknown_name_is_told_with_those_that_are_known() {
+async fn an_unknown_name_is_reported_with_those_that_are_known() {
     let test = TestCrib::new().builtins();
     let outcome = query(&test, json!({"database": "shop", "sql": "SELECT 1"})).await;
     assert_eq!(outcome.error().unwrap().code(), ErrorCode::InvalidArguments);

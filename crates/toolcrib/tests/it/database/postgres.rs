@@ -550,7 +550,7 @@ async fn a_server_that_dies_in_the_middle_keeps_nothing() {
 }
 
 #[tokio::test]
-async fn a_password_is_wanted_and_not_told() {
+async fn a_password_is_wanted_and_not_shown() {
     let Some(server) = Server::start() else {
         return;
     };

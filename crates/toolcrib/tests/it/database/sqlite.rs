@@ -171,7 +171,7 @@ async fn a_statement_that_looks_like_reading_and_writes_says_how_to_write() {
 }
 
 #[tokio::test]
-async fn what_only_tells_about_a_database_may_be_asked() {
+async fn a_statement_that_only_describes_a_database_is_allowed() {
     let test = with_database(
         "app.db",
         "CREATE TABLE t(a INTEGER, b TEXT); CREATE INDEX i ON t(a); PRAGMA user_version = 7;
@@ -307,7 +307,7 @@ async fn a_file_is_made_only_on_purpose_and_not_left_behind_empty() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_exchanged_since_somebody_agreed_is_left_alone() {
+async fn a_file_that_was_exchanged_since_a_person_agreed_is_left_alone() {
     let test = with_database("app.db", "CREATE TABLE t(a)");
     make(&test, "other.db", "CREATE TABLE t(a)");
     let (from, to) = (test.path().join("other.db"), test.path().join("app.db"));

@@ -52,7 +52,7 @@ fn what_a_tool_does_not_need_of_yaml_is_refused() {
 }
 
 #[test]
-fn only_utf8_is_read_and_a_byte_order_mark_is_no_harm() {
+fn only_utf8_is_read_and_a_byte_order_mark_does_no_harm() {
     let text = tool("bash: ls\n");
     let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let with_mark: Vec<u8> = [0xff, 0xfe]

@@ -29,7 +29,7 @@ fn types_come_from_fields_and_not_from_yaml() {
 }
 
 #[test]
-fn a_boolean_is_true_or_false_and_the_rest_is_told_what_to_write() {
+fn a_boolean_is_true_or_false_and_other_words_get_a_hint() {
     for word in ["no", "off", "False", "N", "\"false\""] {
         let text = tool(&format!("bash: ls\nignore-errors: {word}\n"));
         let reading = read(text.as_bytes(), "tool");
@@ -462,7 +462,7 @@ fn everything_of_a_file_is_read_into_its_type() {
 }
 
 #[test]
-fn streaming_goes_where_it_is_told() {
+fn streaming_goes_to_the_named_place() {
     let stream_to = |output: &str| {
         let definition = loads_with_warnings(&tool(&format!(
             "steps:\n  - name: a\n    bash: ls\n    output: {output}\n"

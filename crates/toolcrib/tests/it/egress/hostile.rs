@@ -208,7 +208,7 @@ async fn an_address_that_does_not_answer_leaves_time_for_the_next() {
 }
 
 #[tokio::test]
-async fn headers_over_the_limit_and_answers_that_are_none_are_told() {
+async fn headers_over_the_limit_and_answers_that_are_none_are_reported() {
     let too_much = "answered with headers over the limit of 64 KB or 100 headers";
     let many: String = (0..150).map(|at| format!("X-{at}: y\r\n")).collect();
     for (raw, expected) in [

@@ -163,7 +163,7 @@ async fn encrypted_requests_go_through_a_tunnel_and_the_certificate_is_the_serve
 }
 
 #[tokio::test]
-async fn a_proxy_that_does_not_tunnel_is_told() {
+async fn a_proxy_that_does_not_tunnel_is_reported() {
     for (raw, expected) in [
         (
             "HTTP/1.1 407 x\r\n\r\n",

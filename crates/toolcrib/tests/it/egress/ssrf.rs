@@ -102,7 +102,7 @@ async fn a_name_with_a_refused_address_is_refused_whatever_else_it_has() {
 }
 
 #[tokio::test]
-async fn a_name_nobody_agreed_to_is_not_even_looked_up() {
+async fn a_name_no_one_agreed_to_is_not_even_looked_up() {
     let names = NameTable::new();
     let dialler = RecordingDialler::refusing();
     let egress = doubled(&["api.example.test"], &names, &dialler);

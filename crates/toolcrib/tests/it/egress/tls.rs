@@ -103,7 +103,7 @@ async fn a_certificate_for_another_name_is_refused_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_certificate_by_nobody_known_is_refused_with_what_to_do() {
+async fn a_certificate_by_no_one_known_is_refused_with_what_to_do() {
     let (known, unknown) = (Authority::new(), Authority::new());
     let server = unknown.server(&["api.example.test"], || Reply::ok("encrypted"));
     let result = error(fetch(&trusting(&known, &server), "https://api.example.test/").await);
@@ -135,7 +135,7 @@ async fn credentials_are_not_redirected_from_https_to_http() {
 }
 
 #[test]
-fn certificates_that_are_none_are_told_at_once() {
+fn certificates_that_are_none_are_reported_at_once() {
     for (pem, expected) in [
         ("no certificate here", "has no certificate in it"),
         (

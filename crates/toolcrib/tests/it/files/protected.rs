@@ -202,7 +202,7 @@ async fn a_repository_is_not_put_together_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn a_directory_with_a_repository_is_deleted_by_whoever_knows_of_the_repository() {
+async fn a_directory_with_a_repository_is_deleted_by_a_person_who_knows_of_the_repository() {
     for ground in with_repository() {
         ground.delete("lib").await.unwrap();
         assert!(!ground.path("lib").exists());

@@ -68,7 +68,7 @@ async fn overwriting_asks_with_a_diff_and_then_replaces() {
 }
 
 #[tokio::test]
-async fn what_has_no_diff_is_told_in_words() {
+async fn what_has_no_diff_is_reported_in_words() {
     for ground in grounds() {
         ground.file("binary", vec![0; 12 * 1024]);
         ground.write("binary", "text\n").await.unwrap();
@@ -239,7 +239,7 @@ async fn a_chain_of_forty_links_is_followed_and_one_more_is_not() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_file_is_refused() {
+async fn input_that_is_not_a_file_is_refused() {
     for ground in grounds() {
         ground.dir("dir");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

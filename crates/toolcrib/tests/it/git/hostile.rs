@@ -167,7 +167,7 @@ async fn the_program_of_these_tests_does_what_must_not_happen_outside_of_a_wall(
 }
 
 #[tokio::test]
-async fn programs_that_nobody_needs_do_not_run_at_all() {
+async fn programs_that_no_one_needs_do_not_run_at_all() {
     if !has_git() {
         return;
     }
@@ -281,7 +281,7 @@ async fn hooks_stay_behind_the_wall_and_readers_run_none() {
 }
 
 #[tokio::test]
-async fn settings_that_are_included_or_found_by_another_way_are_no_way_around() {
+async fn included_settings_and_other_ways_to_find_them_change_nothing() {
     if !has_git() {
         return;
     }
@@ -298,7 +298,7 @@ async fn settings_that_are_included_or_found_by_another_way_are_no_way_around() 
 }
 
 #[tokio::test]
-async fn a_submodule_with_programs_of_its_own_is_not_entered_to_read() {
+async fn a_submodule_with_its_own_programs_is_not_entered_to_read() {
     if !has_git() {
         return;
     }

@@ -115,7 +115,7 @@ async fn an_upstream_is_noted_when_wished() {
 }
 
 #[tokio::test]
-async fn what_the_remote_refuses_is_told_and_force_asks_every_time_with_what_goes() {
+async fn what_the_remote_refuses_is_reported_and_force_asks_every_time_with_what_goes() {
     if !has_git() {
         return;
     }
@@ -270,7 +270,7 @@ async fn the_address_that_git_rewrites_is_the_one_that_is_shown_and_used() {
 }
 
 #[tokio::test]
-async fn toolcribs_own_data_is_no_remote() {
+async fn toolcribs_own_data_is_not_a_remote() {
     if !has_git() {
         return;
     }

@@ -13,7 +13,7 @@ fn entry<'a>(status: &'a Value, path: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn status_tells_staged_unstaged_untracked_and_renamed_apart() {
+async fn status_distinguishes_staged_unstaged_untracked_and_renamed() {
     if !has_git() {
         return;
     }

@@ -364,7 +364,7 @@ async fn hosts_and_secrets_that_are_not_for_this_are_refused_before_anything_lea
 }
 
 #[tokio::test]
-async fn a_push_over_https_trusts_whom_the_settings_name_and_nobody_else() {
+async fn a_push_over_https_trusts_whom_the_settings_name_and_no_one_else() {
     if !has_git() {
         return;
     }

@@ -199,7 +199,7 @@ async fn what_changed_since_it_was_asked_about_is_not_committed() {
 }
 
 #[tokio::test]
-async fn hooks_run_in_the_sandbox_and_what_they_change_is_told() {
+async fn hooks_run_in_the_sandbox_and_what_they_change_is_reported() {
     if !has_git() {
         return;
     }
@@ -234,7 +234,7 @@ async fn hooks_run_in_the_sandbox_and_what_they_change_is_told() {
 
 /// If a hook changes a commit, the person who agreed to another one is informed.
 #[tokio::test]
-async fn what_hooks_make_of_paths_and_of_the_message_is_told() {
+async fn what_hooks_make_of_paths_and_of_the_message_is_reported() {
     if !has_git() {
         return;
     }
@@ -480,7 +480,7 @@ async fn branches_are_made_listed_switched_and_after_a_question_deleted() {
 }
 
 #[tokio::test]
-async fn another_git_at_work_is_told_as_what_it_is() {
+async fn another_git_at_work_is_reported_as_what_it_is() {
     if !has_git() {
         return;
     }

@@ -95,7 +95,7 @@ async fn a_grant_for_a_call_covers_what_it_calls_and_ends_with_it() {
 }
 
 #[tokio::test]
-async fn a_short_grant_ends_by_a_clock_that_nobody_sets_and_with_the_boot() {
+async fn a_short_grant_ends_by_a_clock_that_no_one_sets_and_with_the_boot() {
     let scene = Scene::new();
     let moment = |boot: &str, ms| Moment {
         boot: boot.to_owned(),

@@ -275,7 +275,7 @@ async fn a_grant_of_a_session_is_for_the_calls_that_say_they_belong_to_it() {
 
 /// Equal calls that a tool makes for different callers: no answer and no grant for one of them is another's.
 #[tokio::test]
-async fn what_a_tool_calls_is_asked_and_granted_for_whoever_called_the_tool() {
+async fn what_a_tool_calls_is_asked_and_granted_for_the_caller_of_the_tool() {
     let scene = Scene::new();
     let queue = ApprovalQueue::at(scene.home.path().join("approvals"), QueueOptions::default());
     let builder = scene.builder(scene.workspace.path());

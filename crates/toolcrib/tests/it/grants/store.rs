@@ -95,7 +95,7 @@ fn what_is_left_of_a_grant_goes_with_the_time_its_answer_had() {
 }
 
 #[tokio::test]
-async fn damaged_grants_cover_nothing_and_concern_nobody_else() {
+async fn damaged_grants_cover_nothing_and_concern_no_one_else() {
     let scene = Scene::new();
     let registry = scene.registry();
     scene.grant_next(in_docs(), |grant| grant);

@@ -103,7 +103,7 @@ fn a_get_has_no_body_and_an_empty_one_is_none() {
 }
 
 #[test]
-fn values_in_forms_that_nobody_here_knows_are_doubtful_or_refused() {
+fn values_in_forms_that_no_one_here_knows_are_doubtful_or_refused() {
     assert_eq!(
         warned(&post(Some("application/xml"), "<a>${city}</a>")),
         ["raw-body"]

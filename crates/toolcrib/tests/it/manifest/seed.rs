@@ -48,7 +48,7 @@ fn whole() -> String {
 }
 
 #[test]
-fn s4_the_example_is_read_as_it_stands() {
+fn s4_the_example_is_read_as_it_is() {
     let reading = read(whole().as_bytes(), "tool");
     let codes: Vec<&str> = reading.problems.iter().map(|one| one.code).collect();
     // S4 puts its key into the URL. It has no tags: its method says what it does.
@@ -116,7 +116,7 @@ fn s4_what_is_left_out_is_pointed_at() {
 }
 
 #[test]
-fn s4_a_go_tool_is_no_file() {
+fn s4_a_go_tool_is_not_a_file() {
     let go = whole().replace("\"http\",   ", "\"go\",   ");
     let reading = read(go.as_bytes(), "tool");
     let codes: Vec<&str> = reading.problems.iter().map(|one| one.code).collect();

@@ -28,7 +28,7 @@ fn only_http_and_https_are_urls() {
 }
 
 #[test]
-fn no_placeholder_stands_where_the_host_is() {
+fn no_placeholder_is_allowed_in_the_host() {
     for text in [
         "${city}://a.example/",
         "${city}",
@@ -147,7 +147,7 @@ fn a_value_cannot_complete_an_escape() {
 }
 
 #[test]
-fn what_nobody_sees_cannot_stand_in_a_url() {
+fn what_no_one_sees_cannot_be_in_a_url() {
     for c in ["\u{200b}", "\u{202e}", "\u{2066}", "\u{feff}", "\u{ad}"] {
         let text = format!("https://a.example/x{c}y");
         assert_eq!(refused(&url(&text)), ["url-character"], "{text:?}");

@@ -52,7 +52,7 @@ fn project() -> TestCrib {
 }
 
 #[tokio::test]
-async fn cargo_runs_and_tells_what_failed_and_where() {
+async fn cargo_runs_and_reports_what_failed_and_where() {
     if !has("cargo") {
         return;
     }
@@ -116,7 +116,7 @@ async fn cargo_takes_a_filter_that_is_never_an_option() {
 }
 
 #[tokio::test]
-async fn what_does_not_compile_is_told_with_its_place() {
+async fn what_does_not_compile_is_reported_with_its_place() {
     if !has("cargo") {
         return;
     }

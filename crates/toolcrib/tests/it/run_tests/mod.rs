@@ -111,7 +111,7 @@ fn fetched(variable: &str) -> Option<PathBuf> {
 }
 
 #[tokio::test]
-async fn a_directory_without_tests_is_told_what_was_looked_for() {
+async fn a_directory_without_tests_is_answered_with_what_was_looked_for() {
     let test = TestCrib::new()
         .file("a.txt", "x")
         .file("web/package.json", "{}")

@@ -55,7 +55,7 @@ const EXPECT: &str = "describe('sum', () => {
 ";
 
 #[tokio::test]
-async fn vitest_runs_and_tells_what_failed_and_where() {
+async fn vitest_runs_and_reports_what_failed_and_where() {
     let Some(runners) = runners() else { return };
     let tests = format!("import {{ describe, expect, it }} from 'vitest';\n{EXPECT}");
     let package = Package::new(
@@ -170,7 +170,7 @@ describe('sum', () => {
 ";
 
 #[tokio::test]
-async fn node_runs_and_tells_what_failed_and_where() {
+async fn node_runs_and_reports_what_failed_and_where() {
     if !has("node") {
         return;
     }

@@ -24,7 +24,7 @@ func TestWaits(t *testing.T) { t.Skip(\"slow\") }
 ";
 
 #[tokio::test]
-async fn go_runs_and_tells_what_failed_and_where() {
+async fn go_runs_and_reports_what_failed_and_where() {
     if !has("go") {
         return;
     }

@@ -72,7 +72,7 @@ fn equipped(test: TestCrib, place: &Path, venv: &Path) -> Option<TestCrib> {
 }
 
 #[tokio::test]
-async fn pytest_runs_and_tells_what_failed_and_where() {
+async fn pytest_runs_and_reports_what_failed_and_where() {
     let Some(test) = fetched("TOOLCRIB_TEST_PYTEST").and_then(|venv| project(&venv)) else {
         return;
     };

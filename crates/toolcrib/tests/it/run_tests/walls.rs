@@ -54,7 +54,7 @@ async fn tests_write_the_workspace_and_nothing_else_and_reach_no_network() {
 }
 
 #[tokio::test]
-async fn tests_may_serve_and_ask_each_other_on_a_loopback_of_their_own() {
+async fn tests_may_serve_and_ask_each_other_on_their_own_loopback() {
     if !has("make") || !has("python3") {
         return;
     }
@@ -98,7 +98,7 @@ async fn without_a_wall_nothing_is_run() {
 }
 
 #[tokio::test]
-async fn time_that_is_up_ends_every_process_and_tells_how_far_it_got() {
+async fn time_that_is_up_ends_every_process_and_reports_how_far_it_got() {
     if !has("make") {
         return;
     }

@@ -169,7 +169,7 @@ async fn arguments_run_as_they_are_and_are_shown_masked() {
 }
 
 #[tokio::test]
-async fn output_is_told_whole_but_for_the_secret() {
+async fn output_is_returned_whole_but_for_the_secret() {
     let scene = scene();
     let request = CallRequest::new("leak").arg("how", "events");
     let handle = scene.registry.execute_async(request);
@@ -218,7 +218,7 @@ async fn a_token_that_the_call_itself_learned_is_masked_in_its_outcome() {
 }
 
 #[tokio::test]
-async fn a_stored_outcome_is_masked_when_it_is_kept_and_when_it_is_told() {
+async fn a_stored_outcome_is_masked_when_it_is_kept_and_when_it_is_returned() {
     let scene = scene();
     let request = || {
         CallRequest::new("leak")

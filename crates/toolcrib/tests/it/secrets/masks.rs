@@ -73,7 +73,7 @@ fn a_private_key_is_masked_line_by_line() {
 }
 
 #[test]
-fn a_debug_text_tells_nothing() {
+fn a_debug_text_reveals_nothing() {
     assert!(!format!("{:?}", masker("SENTINEL-7f3a")).contains("SENTINEL"));
 }
 

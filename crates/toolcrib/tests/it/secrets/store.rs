@@ -93,7 +93,7 @@ fn files_are_for_their_owner_and_do_not_bear_the_name() {
 }
 
 #[test]
-fn a_file_that_others_may_read_is_no_secret_and_is_masked_all_the_same() {
+fn a_file_that_others_may_read_is_not_a_secret_and_is_masked_all_the_same() {
     let home = TempDir::new().unwrap();
     let store = store(&home);
     for open in [0o644, 0o640, 0o606, 0o602] {
@@ -244,7 +244,7 @@ fn a_bundle_that_it_is_not_for_does_not_get_it() {
 }
 
 #[test]
-fn a_host_that_it_is_not_for_is_not_told() {
+fn a_host_that_it_is_not_for_does_not_receive_it() {
     let home = TempDir::new().unwrap();
     let store = SecretStore::at(home.path().join("secrets"));
     let binding = Binding::new(["api.example.test", "*.other.test", "127.0.0.1:8080"], []).unwrap();

@@ -828,7 +828,7 @@ fn redirections_of_groups_count_for_all_in_them() {
 }
 
 #[test]
-fn wrappers_and_pipes_are_told() {
+fn wrappers_and_pipes_are_reported() {
     let script = read("cat l | sudo env A=1 nice xargs -n1 rm -f");
     let rm = script.commands.last().unwrap();
     assert_eq!(rm.via, ["sudo", "env", "nice", "xargs"]);

@@ -10,7 +10,7 @@ fn make_fifo(path: &Path) {
 }
 
 #[tokio::test]
-async fn what_is_no_plain_file_of_sane_size_is_reported_and_the_others_load() {
+async fn input_that_is_not_a_plain_file_of_sane_size_is_reported_and_the_others_load() {
     let scene = Scene::new();
     scene.write(&format!("{USER}/fine.yaml"), &says("fine"));
     scene.write(&format!("{USER}/large.yaml"), &"# \n".repeat(4 << 20));

@@ -33,7 +33,7 @@ async fn error_of(crib: &Crib, tool: &str) -> toolcrib::ToolError {
 }
 
 #[test]
-fn a_secret_of_two_places_is_told_to_both_hosts() {
+fn a_secret_of_two_places_is_sent_to_both_hosts() {
     let scene = Scene::new();
     scene.write(
         &format!("{LOCAL}/both.json"),

@@ -91,7 +91,7 @@ async fn a_rule_for_a_tool_of_another_workspace_does_not_warn() {
 }
 
 #[tokio::test]
-async fn that_parts_of_a_trusted_text_cannot_be_told_before_it_runs_does_not_ask() {
+async fn that_parts_of_a_trusted_text_cannot_be_known_before_it_runs_does_not_ask() {
     for bash in [
         "for f in *; do \"$(command -v cat)\" \"$f\"; done",
         "eval \"$(dircolors)\"; $PAGER x",

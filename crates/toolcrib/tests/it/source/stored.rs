@@ -482,7 +482,7 @@ async fn tools_of_an_imported_bundle_ask_before_every_call() {
 }
 
 #[tokio::test]
-async fn the_tool_of_the_seed_can_be_put_as_it_stands_and_called() {
+async fn the_tool_of_the_seed_can_be_put_as_it_is_and_called() {
     // S4's tool.json; `{ ... }` is the least that stands for it.
     let seed = r#"{
     "schemaVersion" : "xyz",

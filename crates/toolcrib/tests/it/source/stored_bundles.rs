@@ -44,7 +44,7 @@ fn own_bundles_come_first_and_count_their_tools() {
 }
 
 #[test]
-fn a_bundle_that_is_not_there_is_told_near_names() {
+fn an_unknown_bundle_is_answered_with_near_names() {
     let scene = Scene::new();
     let crib = scene.open();
     bundle(&crib, "weather");

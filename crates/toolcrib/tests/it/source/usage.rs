@@ -58,7 +58,7 @@ async fn refused_calls_are_not_counted() {
 }
 
 #[tokio::test]
-async fn an_outcome_that_is_given_again_is_no_second_call() {
+async fn an_outcome_that_is_given_again_is_not_a_second_call() {
     let scene = Scene::new();
     let crib = scene.open();
     for _ in 0..2 {

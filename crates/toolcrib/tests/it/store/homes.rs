@@ -123,7 +123,7 @@ const IN_THE_WAY: &[Damaging] = &[
 ];
 
 #[test]
-fn a_store_that_is_no_directory_is_said_and_set_aside() {
+fn a_store_that_is_not_a_directory_is_said_and_set_aside() {
     for (how, make) in IN_THE_WAY.iter().filter(|(how, _)| *how != "a directory") {
         let home = Home::empty();
         make(&home.path.join("bundles"));
@@ -142,7 +142,7 @@ fn a_store_that_is_no_directory_is_said_and_set_aside() {
 }
 
 #[test]
-fn a_lock_that_is_no_file_is_said_and_set_aside() {
+fn a_lock_that_is_not_a_file_is_said_and_set_aside() {
     let ground = Ground::new();
     for (how, make) in IN_THE_WAY.iter().filter(|(how, _)| *how != "a file") {
         let home = ground.copy();
@@ -166,7 +166,7 @@ fn a_lock_that_is_no_file_is_said_and_set_aside() {
 
 /// No one knows what was switched off: nothing runs, as with flags that cannot be read.
 #[test]
-fn state_that_is_no_directory_switches_everything_off_until_it_is_put_right() {
+fn state_that_is_not_a_directory_switches_everything_off_until_it_is_put_right() {
     for (how, make) in IN_THE_WAY.iter().filter(|(how, _)| *how != "a directory") {
         let home = Home::empty();
         // One that was open before sees the same as one that opens then.
@@ -191,7 +191,7 @@ fn state_that_is_no_directory_switches_everything_off_until_it_is_put_right() {
 }
 
 #[test]
-fn what_stands_in_the_place_of_the_damaged_files_is_moved_beside_it() {
+fn what_is_in_the_place_of_the_damaged_files_is_moved_beside_it() {
     let home = Home::empty();
     fs::write(home.path.join("damaged"), "mine").unwrap();
     let crib = open(&home);

@@ -141,7 +141,7 @@ fn copies_of_records_in_other_places_are_out_and_the_originals_stay() {
 
 /// What a writer would have refused, someone made by hand: one of the two is out, and it is always the same one.
 #[test]
-fn two_that_may_not_be_there_together_are_told_apart_the_same_way_by_everybody() {
+fn two_that_may_not_be_there_together_are_distinguished_the_same_way_by_everybody() {
     let ground = Ground::new();
     type ByHand = (&'static str, fn(&Home));
     let by_hand: [ByHand; 2] = [

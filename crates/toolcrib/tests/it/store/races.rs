@@ -318,7 +318,7 @@ fn run_all(home: &Path, seed: u64) {
 
 /// STO-006. Someone follows at a glance the whole time, and no one sees what must never be.
 #[test]
-fn what_was_acknowledged_is_there_once_whoever_was_killed() {
+fn what_was_acknowledged_is_there_once_regardless_of_who_was_killed() {
     let seed = seed();
     let home = Home::empty();
     std::fs::create_dir(home.path.with_extension("journals")).unwrap();

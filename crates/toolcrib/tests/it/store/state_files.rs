@@ -63,7 +63,7 @@ pub(super) fn call(crib: &Crib) -> Result<(), ErrorCode> {
 }
 
 #[test]
-fn damaged_state_files_cost_no_tool_and_hang_nobody() {
+fn damaged_state_files_cost_no_tool_and_hang_no_one() {
     let ground = Ground::new();
     // A crib reaps when it is opened.
     let whole = Operation::Reap.done(&ground);

@@ -25,7 +25,7 @@ fn codes(result: Result<Code, Vec<TemplateProblem>>) -> Vec<&'static str> {
 }
 
 #[test]
-fn a_variable_of_the_environment_is_no_way_around_the_rules_for_values() {
+fn a_variable_of_the_environment_does_not_get_around_the_rules_for_values() {
     let names = with_variable("{P}");
     let refused = [
         "eval \"$X\"",
@@ -123,7 +123,7 @@ fn a_problem_with_a_variable_of_the_environment_is_shown_where_it_is_used() {
 }
 
 #[test]
-fn what_a_program_reads_is_no_way_around_the_rules_for_values() {
+fn what_a_program_reads_does_not_get_around_the_rules_for_values() {
     let refused = [
         (Form::Run, "bash", "echo {P}"),
         (Form::Run, "bash -s", "echo {P}"),

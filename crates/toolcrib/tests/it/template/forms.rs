@@ -239,7 +239,7 @@ fn a_dash_does_not_make_an_option() {
 }
 
 #[test]
-fn what_is_left_of_a_value_is_no_option() {
+fn what_is_left_of_a_value_is_not_an_option() {
     for (text, wrong, fine) in [
         ("x={P}; sort \"${x##*/}\"", "a/--output=pwn", "a/b-c"),
         ("f={P}; tar cf o f \"${f##*/}\"", "a/-Itouch pwn", "a/b-c"),

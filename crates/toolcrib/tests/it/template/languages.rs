@@ -137,7 +137,7 @@ fn run_is_words_without_a_shell() {
 }
 
 #[test]
-fn python_has_values_of_its_own_types() {
+fn python_has_values_of_its_types() {
     let yard = Yard::new();
     let python = |text: &str| Code::compile(&Form::Script("python".into()), text, &usual());
     let text = r#"
@@ -208,7 +208,7 @@ show(x)
 }
 
 #[test]
-fn javascript_has_values_of_its_own_types() {
+fn javascript_has_values_of_its_types() {
     let yard = Yard::new();
     let node = |text: &str| Code::compile(&Form::Script("node".into()), text, &usual());
     let text = r#"

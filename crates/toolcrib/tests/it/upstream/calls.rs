@@ -34,7 +34,7 @@ async fn tools_of_a_server_are_tools_like_others() {
 }
 
 #[tokio::test]
-async fn opening_a_crib_shows_the_tools_and_connects_to_nobody() {
+async fn opening_a_crib_shows_the_tools_and_connects_to_no_one() {
     let scene = Scene::new();
     scene.add_like("fake", fake("hang", None)).await;
     let began = Instant::now();
@@ -118,7 +118,7 @@ async fn a_name_that_something_else_has_is_prefixed() {
 }
 
 #[tokio::test]
-async fn progress_reaches_whoever_watches_the_call() {
+async fn progress_reaches_the_watcher_of_the_call() {
     let scene = Scene::new();
     scene.add("fake", fake("plain", None)).await;
     let handle = scene
@@ -151,7 +151,7 @@ impl Elicitor for Blue {
 }
 
 #[tokio::test]
-async fn what_a_server_wants_to_know_is_asked_of_whoever_calls() {
+async fn what_a_server_wants_to_know_is_asked_of_the_caller() {
     let scene = Scene::new();
     scene.add("fake", fake("plain", None)).await;
     let request = CallRequest::new("ask").elicitor(Arc::new(Blue));
@@ -188,7 +188,7 @@ impl Elicitor for Patient {
 }
 
 #[tokio::test]
-async fn nobody_is_worn_down_by_questions() {
+async fn no_one_is_worn_down_by_questions() {
     let scene = Scene::new();
     scene.add("fake", fake("nagging", None)).await;
     for (answer, most) in [("accept", 16), ("decline", 2), ("cancel", 2)] {
@@ -203,7 +203,7 @@ async fn nobody_is_worn_down_by_questions() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_no_text_ends_its_call() {
+async fn an_answer_that_is_not_text_ends_its_call() {
     let scene = Scene::new();
     scene.add("fake", fake("bytes", None)).await;
     let outcome = scene.call("echo", json!({"text": "x"})).await;
@@ -344,7 +344,7 @@ async fn a_stored_tool_of_a_server_requires_approval_beside_the_servers_policy()
 }
 
 #[tokio::test]
-async fn whoever_was_accepted_first_keeps_its_names() {
+async fn the_server_accepted_first_keeps_its_names() {
     let scene = Scene::new();
     scene.add("sums", fake("plain", None)).await;
     // Before it in the alphabet.
@@ -384,7 +384,7 @@ async fn whoever_was_accepted_first_keeps_its_names() {
 }
 
 #[tokio::test]
-async fn secrets_reach_the_program_and_nobody_else() {
+async fn secrets_reach_the_program_and_no_one_else() {
     use toolcrib::secret::{Binding, SecretName};
     let scene = Scene::new();
     let name = SecretName::parse("TOKEN").unwrap();

@@ -10,7 +10,7 @@ fn message(outcome: &Outcome) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_hangs_delays_nobody_else() {
+async fn one_that_hangs_delays_no_one_else() {
     let scene = Scene::new();
     let mut hangs = fake("hang", None);
     hangs["connectTimeoutMs"] = json!(1500);
@@ -268,7 +268,7 @@ async fn nothing_of_a_server_outlives_the_crib() {
 }
 
 #[tokio::test]
-async fn a_connection_that_nobody_uses_is_let_go() {
+async fn a_connection_that_no_one_uses_is_let_go() {
     let scene = Scene::new();
     let pid_file = file(&scene, "pid");
     let mut settings = fake("child", Some(&pid_file));
@@ -288,7 +288,7 @@ async fn a_connection_that_nobody_uses_is_let_go() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_taken_back_is_told_to_the_server() {
+async fn a_call_that_is_taken_back_is_reported_to_the_server() {
     let scene = Scene::new();
     let pid_file = file(&scene, "pid");
     scene

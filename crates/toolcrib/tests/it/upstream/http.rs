@@ -101,7 +101,7 @@ async fn one_that_refuses_is_there_and_one_that_is_unavailable_is_left_alone_for
 }
 
 #[tokio::test]
-async fn a_redirection_is_not_followed_but_told() {
+async fn a_redirection_is_not_followed_but_reported() {
     let scene = Scene::new();
     let server = ScriptedServer::start(|_| Reply::redirect(307, "http://169.254.169.254/mcp"));
     let error = scene

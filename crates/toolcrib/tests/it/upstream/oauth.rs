@@ -236,7 +236,7 @@ fn login_file(scene: &Scene) -> PathBuf {
 }
 
 #[tokio::test]
-async fn a_login_lets_calls_in_and_its_tokens_are_nobody_elses() {
+async fn a_login_lets_calls_in_and_its_tokens_are_no_one_elses() {
     let scripted = Scripted::start();
     let scene = scripted.scene().await;
     let outcome = scene.call("hello", json!({})).await;
@@ -272,7 +272,7 @@ async fn a_login_lets_calls_in_and_its_tokens_are_nobody_elses() {
 }
 
 #[tokio::test]
-async fn without_a_login_a_call_says_what_to_type_and_asks_nobody() {
+async fn without_a_login_a_call_says_what_to_type_and_asks_no_one() {
     let scripted = Scripted::start();
     let scene = scripted.scene().await;
     assert!(scene.crib.log_out_upstream("web").unwrap());
@@ -350,7 +350,7 @@ async fn a_call_that_needs_more_says_so_and_the_next_login_asks_for_it() {
 }
 
 #[tokio::test]
-async fn an_answer_from_somebody_else_or_to_something_else_is_no_login() {
+async fn an_answer_from_someone_else_or_to_something_else_is_not_a_login() {
     let scripted = Scripted::start();
     let scene = Scene::new();
     scene.add_bare("web", scripted.settings());

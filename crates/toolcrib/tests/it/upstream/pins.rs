@@ -104,7 +104,7 @@ async fn what_was_accepted_of_a_new_release_runs_in_a_process_that_has_the_old_o
 }
 
 #[tokio::test]
-async fn a_server_that_tells_of_other_tools_is_listed_again() {
+async fn a_server_that_announces_other_tools_is_listed_again() {
     let scene = Scene::new();
     let more = file(&scene, "more.json");
     let grow = json!({"name": "grow", "description": "Grows", "inputSchema": {"type": "object"}});

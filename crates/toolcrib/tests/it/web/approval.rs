@@ -52,7 +52,7 @@ async fn a_listed_host_is_not_asked_about_and_another_is() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_for_an_address_before_a_person_agreed() {
+async fn no_one_is_asked_for_an_address_before_a_person_agreed() {
     let server = hello();
     let scene = scene(&[], &server);
     let outcome = scene.fetch(json!({"url": "http://other.test/"})).await;
@@ -137,7 +137,7 @@ async fn a_refused_scheme_or_address_is_never_asked_about() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_inside_is_refused_whoever_agreed() {
+async fn a_name_that_leads_inside_is_refused_regardless_of_who_agreed() {
     let server = hello();
     let scene = scene(&[], &server);
     scene.person.then(Ok(ApprovalResponse::approve("Ada")));

@@ -145,7 +145,7 @@ async fn an_answer_is_bounded_in_size_and_time() {
 }
 
 #[tokio::test]
-async fn a_redirection_is_followed_and_the_last_address_is_told() {
+async fn a_redirection_is_followed_and_the_last_address_is_reported() {
     let server = ScriptedServer::script([
         Reply::redirect(302, "/b?c=1"),
         Reply::ok("here").header("Content-Type", "text/plain"),

@@ -202,7 +202,7 @@ async fn without_a_provider_the_tool_says_how_to_have_one() {
 }
 
 #[tokio::test]
-async fn a_missing_key_is_told_before_anything_leaves() {
+async fn a_missing_key_is_reported_before_anything_leaves() {
     let search = Search::with_key(SearchProvider::Brave, Reply::ok("{}"), None);
     let (code, message) = failure(&search.run(json!({"query": "x"})).await);
     assert_eq!(code, ErrorCode::ToolUnavailable);
@@ -291,7 +291,7 @@ async fn too_many_requests_say_when_to_try_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_an_error_of_the_server() {
+async fn input_that_is_not_an_answer_is_an_error_of_the_server() {
     for (body, words) in [
         ("<html>", "not JSON"),
         ("{}", "no list of results"),

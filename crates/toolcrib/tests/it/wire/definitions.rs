@@ -212,7 +212,7 @@ fn long_descriptions_are_cut_for_openai_alone() {
 }
 
 #[test]
-fn mcp_tells_title_output_and_effects_when_they_are_known() {
+fn mcp_reports_title_output_and_effects_when_they_are_known() {
     let spec = ToolSpec {
         title: Some("Shell".to_owned()),
         output_schema: Some(
@@ -251,7 +251,7 @@ fn mcp_tells_title_output_and_effects_when_they_are_known() {
 }
 
 #[test]
-fn mcp_leaves_out_an_output_schema_that_is_no_object() {
+fn mcp_leaves_out_an_output_schema_that_is_not_an_object() {
     let spec = ToolSpec {
         output_schema: Some(Schema::output(json!({"type": "string"})).unwrap().into()),
         ..execute_bash()
@@ -307,7 +307,7 @@ fn a_tool_without_parameters_has_empty_properties() {
 }
 
 #[test]
-fn a_root_whose_alternatives_are_no_objects_is_dropped() {
+fn a_root_whose_alternatives_are_not_objects_is_dropped() {
     let schema = json!({"type": "object", "anyOf": [{"type": "string"}, {"type": "array"}]});
     for provider in [
         Provider::OpenAi,
@@ -354,7 +354,7 @@ fn top_level_all_of_is_merged_and_requires_all() {
 }
 
 #[test]
-fn openai_is_told_what_arrays_hold() {
+fn openai_receives_what_arrays_hold() {
     let schema = json!({"type": "object", "properties": {"a": {"type": ["array", "null"]}}});
     let mut told = schema.clone();
     told["properties"]["a"]["items"] = json!({});

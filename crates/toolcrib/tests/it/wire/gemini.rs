@@ -167,7 +167,7 @@ fn a_required_parameter_that_cannot_be_said_leaves_out_the_tool() {
 }
 
 #[test]
-fn the_responses_api_is_told_whether_it_is_strict() {
+fn the_responses_api_receives_whether_it_is_strict() {
     let made = definition(&execute_bash(), Provider::OpenAiResponses, &LOOSE).unwrap();
     assert_eq!(made.tool["strict"], false);
     assert_eq!(made.tool["type"], "function");

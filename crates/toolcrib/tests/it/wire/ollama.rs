@@ -55,7 +55,7 @@ fn ollama_stops_definitions_that_multiply() {
 }
 
 #[test]
-fn a_definition_reached_twice_from_one_place_is_no_recursion() {
+fn a_definition_reached_twice_from_one_place_is_not_recursion() {
     let schema = json!({"type": "object", "properties": {"p": {"allOf": [{"$ref": "#/$defs/A"}, {"$ref": "#/$defs/B"}]}},
         "$defs": {
             "A": {"type": "object", "properties": {"x": {"type": "string"}}},

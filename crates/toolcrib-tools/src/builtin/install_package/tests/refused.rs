@@ -9,7 +9,7 @@ use crate::model::error::ErrorCode;
 use crate::testing::TestCrib;
 
 #[tokio::test]
-async fn what_is_no_package_is_refused_before_anybody_is_asked() {
+async fn input_that_is_not_a_package_is_refused_before_anybody_is_asked() {
     let bench = Bench::new()
         .file("package.json", NPM)
         .file("lib/readme", "");

@@ -39,7 +39,7 @@ async fn flood() -> (TcpListener, tokio::sync::oneshot::Receiver<u64>) {
 }
 
 #[tokio::test]
-async fn a_client_that_never_reads_makes_nobody_hold_its_answer() {
+async fn a_client_that_never_reads_makes_no_one_hold_its_answer() {
     let plain: &[u8] = b"GET http://api.test/ HTTP/1.1\r\nHost: api.test\r\n\r\n";
     let connect = b"CONNECT api.test:443 HTTP/1.1\r\nHost: api.test:443\r\n\r\n";
     let tunnel = [connect, &real("api.test")[..]].concat();
@@ -93,7 +93,7 @@ async fn a_client_that_never_says_what_it_wants_is_let_go() {
 
 /// The same for a tunnel over which nothing goes.
 #[tokio::test(start_paused = true)]
-async fn a_tunnel_that_stands_still_is_let_go() {
+async fn a_tunnel_that_makes_no_progress_is_let_go() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let scene = Scene::new(&["api.test"], listener).await;
     let mut client = scene.client().await;

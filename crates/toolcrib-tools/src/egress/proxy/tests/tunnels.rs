@@ -82,7 +82,7 @@ async fn bytes_sent_along_with_connect_are_not_lost() {
 }
 
 #[tokio::test]
-async fn a_tunnel_to_somebody_else_is_not_opened() {
+async fn a_tunnel_to_someone_else_is_not_opened() {
     let scene = Scene::new(&["api.test"], echo().await).await;
     for target in [
         "other.test:443",
@@ -128,7 +128,7 @@ async fn tls_for_another_name_than_the_tunnels_does_not_leave() {
 }
 
 #[tokio::test]
-async fn plain_http_in_a_tunnel_to_a_name_does_not_leave_and_is_told_why() {
+async fn plain_http_in_a_tunnel_to_a_name_does_not_leave_and_gets_the_reason() {
     let (scene, heard) = Scene::answering(&["api.test"], "HTTP/1.1 200 OK\r\n\r\n").await;
     for (target, host) in [
         ("api.test:80", "other.test"),

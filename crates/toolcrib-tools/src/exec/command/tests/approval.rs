@@ -89,7 +89,7 @@ fn whatever_is_dangerous_asks_every_time_and_says_why() {
 }
 
 #[test]
-fn permissions_in_the_workspace_need_nobody() {
+fn permissions_in_the_workspace_need_no_one() {
     let scene = Scene::new().file("sub/x", "");
     let tool = scene
         .make(
@@ -272,7 +272,7 @@ async fn a_program_for_another_interpreter_in_the_input_asks_and_is_shown() {
 }
 
 #[tokio::test]
-async fn an_input_that_is_data_asks_nobody() {
+async fn an_input_that_is_data_asks_no_one() {
     let scene = Scene::new()
         .tool("{name: a, description: d, tags: [read], bash: 'sort | head -n 1', input: \"b\\nrm -rf /etc\\na\\n\"}");
     assert_eq!(value(&scene.call("a", json!({})).await)["output"], "a");

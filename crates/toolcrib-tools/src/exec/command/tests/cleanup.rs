@@ -97,7 +97,7 @@ async fn cancelled_when_begun(scene: &Scene, tool: &str) -> Outcome {
 }
 
 #[tokio::test]
-async fn it_runs_when_nobody_waits_any_more() {
+async fn it_runs_when_no_one_waits_any_more() {
     let scene = Scene::new().tool(&tool("sleep 60"));
     let begun = scene.path().join("begun");
     {
@@ -172,7 +172,7 @@ async fn temporary_files_stay_where_the_file_says_so() {
 }
 
 #[tokio::test]
-async fn every_call_has_a_temporary_directory_of_its_own() {
+async fn every_call_has_its_own_temporary_directory() {
     let scene = Scene::new().tool(
         "{name: a, description: d, tags: [write], bash: 'echo {TEMP}; [ {TEMP} = {TEMP_DIR} ]; touch {TEMP}/x; ls {TEMP}'}",
     );

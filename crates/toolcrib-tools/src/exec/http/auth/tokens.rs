@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everybody_who_waits_hears_why_there_is_no_token_and_nobody_asks_again() {
+    async fn everybody_who_waits_hears_why_there_is_no_token_and_no_one_asks_again() {
         let tokens = Tokens::default();
         let (release, released) = oneshot::channel::<Answer>();
         let mut released = Some(released);
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_waits_longer_than_they_can() {
+    async fn no_one_waits_longer_than_they_can() {
         let tokens = Tokens::default();
         let never = |_, _| std::future::pending::<Answer>();
         let (mut flight, _) = tokens
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_the_token_of_another_account() {
+    async fn no_one_waits_for_the_token_of_another_account() {
         let tokens = Tokens::default();
         let (release, released) = oneshot::channel::<Answer>();
         let slow = |_, _| async move { released.await.unwrap() };

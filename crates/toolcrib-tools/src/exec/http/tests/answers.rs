@@ -178,7 +178,7 @@ async fn an_answer_that_says_nothing_is_null() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_is_an_error_that_shows_it() {
+async fn input_that_is_not_json_is_an_error_that_shows_it() {
     for body in ["<html>", "{\"a\":", "1 2", "\u{feff}{", "NaN"] {
         let outcome = read(
             Reply::ok(body).header("Content-Type", "text/html"),
@@ -336,7 +336,7 @@ async fn the_output_schema_is_checked_and_null_of_error_mode_empty_is_not() {
 }
 
 #[tokio::test]
-async fn an_empty_value_is_no_value_for_the_next_request() {
+async fn an_empty_value_is_not_a_value_for_the_next_request() {
     let server = ScriptedServer::script([Reply::status(404), Reply::ok("1")]);
     let requests = |second: &str| {
         json!([

@@ -258,7 +258,7 @@ fn a_segment_that_would_vanish_is_refused_naming_the_argument() {
 }
 
 #[test]
-fn a_placeholder_without_a_value_is_named_wherever_it_stands() {
+fn a_placeholder_without_a_value_is_named_wherever_it_is() {
     let mut everywhere = definition("/v1/${a}", Some("q=${b}"));
     let header = (http::HeaderName::from_static("x-c"), template("${c}"));
     everywhere.requests[0].headers.push(header);

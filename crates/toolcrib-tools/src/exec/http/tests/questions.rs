@@ -106,7 +106,7 @@ async fn a_tool_whose_method_writes_asks_and_shows_the_request() {
 }
 
 #[tokio::test]
-async fn whoever_is_asked_learns_that_a_secret_is_missing() {
+async fn the_person_asked_learns_that_a_secret_is_missing() {
     let scene = Scene::listing(&["api.weatherapi.com"]).tool(json!({"impl": posted()}));
     let plan = scene
         .registry()

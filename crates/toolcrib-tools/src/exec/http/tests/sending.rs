@@ -72,7 +72,7 @@ async fn values_reach_path_headers_forms_and_texts_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_text_body_has_a_type_of_its_own_and_values_as_they_are() {
+async fn a_text_body_has_its_own_type_and_values_as_they_are() {
     let server = ScriptedServer::start(|_| Reply::ok("\"ok\""));
     let scene = Scene::with(&server).request(json!({
         "method": "POST",

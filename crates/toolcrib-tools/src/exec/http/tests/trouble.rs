@@ -44,7 +44,7 @@ async fn what_may_pass_is_asked_again_and_what_will_not_is_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_recovers_is_no_failure() {
+async fn a_server_that_recovers_is_not_a_failure() {
     let server =
         ScriptedServer::script([Reply::status(503), Reply::status(429), Reply::ok("\"ok\"")]);
     let scene = Scene::with(&server).request(get(&server));
@@ -84,7 +84,7 @@ async fn a_connection_that_breaks_off_is_asked_again_only_where_that_is_harmless
 }
 
 #[tokio::test]
-async fn nobody_there_is_a_network_error_after_all_attempts() {
+async fn a_missing_server_is_a_network_error_after_all_attempts() {
     let gone = ScriptedServer::script([]);
     let host = gone.host();
     drop(gone);
@@ -138,7 +138,7 @@ async fn retry_after_is_waited_for_if_there_is_time_and_else_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_pause_is_told_to_whoever_watches() {
+async fn a_pause_is_reported_to_the_watcher() {
     let server = ScriptedServer::script([Reply::status(503), Reply::ok("1")]);
     let scene = Scene::with(&server).request(get(&server));
     let handle = scene.registry().execute_async(call(json!({})));
@@ -419,7 +419,7 @@ async fn a_secret_that_one_server_says_back_goes_to_no_other_than_it_is_bound_to
 }
 
 #[tokio::test]
-async fn a_time_nobody_can_read_is_no_reason_to_ask_at_once() {
+async fn a_time_no_one_can_read_is_not_a_reason_to_ask_at_once() {
     let server = ScriptedServer::start(|_| Reply::status(503).header("Retry-After", "soon"));
     let scene = Scene::with(&server).request(get(&server));
     let outcome = scene.call(json!({})).await;

@@ -139,7 +139,7 @@ async fn a_cancelled_call_ends_what_runs_and_starts_nothing() {
 }
 
 #[tokio::test]
-async fn a_call_whose_tool_nobody_polls_any_more_still_says_what_became_of_its_steps() {
+async fn a_call_whose_tool_no_one_polls_any_more_still_says_what_became_of_its_steps() {
     let bench = Bench::new([("a", Does::Waits)]);
     let cancel = bench.cancel.clone();
     let steps = vec![step("quick", &[]), step("a", &[0]), step("b", &[1])];

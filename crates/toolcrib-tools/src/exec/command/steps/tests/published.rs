@@ -84,7 +84,7 @@ async fn a_failure_that_may_be_is_noted_for_who_reads_the_text() {
 }
 
 #[tokio::test]
-async fn of_several_failures_the_first_is_told_and_the_others_are_named() {
+async fn of_several_failures_the_first_is_reported_and_the_others_are_named() {
     let bench = Bench::new([("a", Does::Exits(1)), ("b", Does::Exits(2))]);
     let ended = bench.run(vec![step("a", &[]), step("b", &[])]).await;
     let message = ended.failure.unwrap().message().to_owned();
@@ -93,7 +93,7 @@ async fn of_several_failures_the_first_is_told_and_the_others_are_named() {
 }
 
 #[tokio::test]
-async fn steps_without_output_of_their_own_pass_their_result_on_when_they_are_over() {
+async fn steps_without_their_own_output_pass_their_result_on_when_they_are_over() {
     let bench = Bench::new([("a", Does::Exits(0)), ("b", Does::Prints("b"))]);
     let steps = vec![step("a", &[]), streamed(step("b", &[0]), StreamTo::Console)];
     bench.run(steps).await;

@@ -55,7 +55,7 @@ async fn a_secret_for_another_host_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_signature_is_of_what_is_sent_and_made_anew_for_every_attempt() {
+async fn a_signature_is_of_what_is_sent_and_made_again_for_every_attempt() {
     let server = ScriptedServer::script([Reply::status(503), Reply::ok("{}")]);
     let request = json!({
         "method": "PUT",

@@ -68,7 +68,7 @@ async fn a_token_that_is_over_is_replaced() {
 }
 
 #[tokio::test]
-async fn the_clients_secret_is_told_the_token_server_and_nobody_else() {
+async fn the_clients_secret_is_sent_to_the_token_server_and_no_one_else() {
     let issuer = Issuer::giving(json!({}));
     let api = ScriptedServer::start(|_| Reply::ok("{}"));
     let mut request = issuer.client_credentials();
@@ -125,7 +125,7 @@ async fn a_new_refresh_token_replaces_the_secret_and_keeps_its_binding() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_that_is_no_secret_of_its_own_lives_in_memory_and_the_call_says_so() {
+async fn a_refresh_token_that_is_not_a_separate_secret_lives_in_memory_and_the_call_says_so() {
     let issuer = Issuer::answering(|request, number| {
         let expected = if number == 1 {
             "v1/first-half".to_owned()

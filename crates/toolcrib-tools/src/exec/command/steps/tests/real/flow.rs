@@ -173,7 +173,7 @@ async fn a_fallback_takes_the_place_of_a_step_once() {
 }
 
 #[tokio::test]
-async fn a_fallback_that_fails_is_a_failure_that_tells_both() {
+async fn a_fallback_that_fails_is_a_failure_that_reports_both() {
     let test = Real::new().steps(
         "neither",
         r#"
