@@ -185,3 +185,13 @@ fn following_values_is_bounded() {
     ));
     judge(&format!("ls | {}", ["xargs rm"; 2000].join(" | ")));
 }
+
+#[test]
+fn files_moved_into_memory_are_asked_about() {
+    are_asked(&[
+        "mv src /dev/shm/",
+        "mv a b /dev/shm",
+        "cd sub; mv * /dev/shm/x",
+    ]);
+    pass(&["mv a b", "ls > /dev/null", "mv a sub/dev/shm"]);
+}
