@@ -4,9 +4,10 @@
 #   ./test.sh            everything but the fuzz targets and the packages
 #   ./test.sh fast       while you work: fmt, english, and the unit tests beside the code (part `unit`)
 #   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis openapi conformance
-#                        clients web kernel bench deny fuzzcheck fuzz release
+#                        clients web kernel bench deny fuzzcheck hostile fuzz release
 #
-# `fuzz` and `release` run only where they are named: they need minutes. `release` builds every package for this machine and tries each.
+# `hostile`, `fuzz` and `release` run only where they are named: they need minutes. `hostile` feeds the readers of a release build with texts
+# that double, nest and repeat, within 256 MB and a second each. `release` builds every package for this machine and tries each.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -354,6 +355,7 @@ if wanted deny; then
 fi
 # That the fuzz targets build, which a stable compiler can tell.
 if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
+if [ "${#only[@]}" -ne 0 ] && wanted hostile; then part hostile cargo test --release -p toolcrib --all-features --locked --test it hostile; fi
 if [ "${#only[@]}" -ne 0 ] && wanted release; then
     TOOLCRIB_TEST_SKIPPED=$(mktemp)
     export TOOLCRIB_TEST_SKIPPED
@@ -361,6 +363,7 @@ if [ "${#only[@]}" -ne 0 ] && wanted release; then
     skipped_tests
 fi
 if [ "${#only[@]}" -eq 0 ]; then
+    skip hostile "./test.sh hostile runs it in a release build; its tests ran in this one, with three times the time"
     skip fuzz "./test.sh fuzz runs it; the property tests, which cover the same parsers, ran"
 elif wanted fuzz; then
     if [ "$(uname -m)" != x86_64 ] || ! command -v c++ >/dev/null; then

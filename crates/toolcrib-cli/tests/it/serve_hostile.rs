@@ -205,9 +205,11 @@ fn tool(schema: &Value, url: &str) -> Value {
     })
 }
 
-fn quick_call(client: &Client) -> Duration {
+/// A call, every other one of more bytes than are read at once.
+fn quick_call(client: &Client, number: usize) -> Duration {
     let begun = Instant::now();
-    let call = json!({"tool": "read_file", "args": {"path": "hello.txt"}});
+    let path = format!("{}hello.txt", "./".repeat(number % 2 * 400));
+    let call = json!({"tool": "read_file", "args": {"path": path}});
     let (status, answer) = client.ask("POST", "/api/calls", &call).unwrap();
     let took = begun.elapsed();
     assert_eq!(
@@ -254,7 +256,9 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
         }
     };
     let (attacker, other) = (client("attacker"), client("other"));
-    let alone = p99((0..ALONE).map(|_| quick_call(&other)).collect());
+    let alone = p99((0..ALONE)
+        .map(|number| quick_call(&other, number))
+        .collect());
 
     let (bundle, _) = TOOLS.rsplit_once('/').unwrap();
     let (status, made) = server.put(
@@ -276,7 +280,7 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
         let calls = scope.spawn(|| {
             let mut times = Vec::new();
             while !is_over.load(Ordering::Relaxed) || times.len() < ALONE {
-                times.push(quick_call(&other));
+                times.push(quick_call(&other, times.len()));
             }
             times
         });

@@ -1,5 +1,6 @@
 //! What the default set knows beyond patterns: where the targets of a command are.
 
+mod before;
 mod every_file;
 mod listing;
 mod outside;

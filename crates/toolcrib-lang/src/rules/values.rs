@@ -368,7 +368,8 @@ impl<'v, 's> Values<'v, 's> {
             return Possible::default();
         }
         let own = command.and_then(|index| {
-            let mut before = self.xargs.iter().rev().copied();
+            let before = self.xargs.partition_point(|xargs| *xargs < index);
+            let mut before = self.xargs[..before].iter().rev().copied();
             before.find(|xargs| runs(&self.commands[*xargs], &self.commands[index]))
         });
         let mut possible = Possible::default();
@@ -596,7 +597,7 @@ fn argument_file<'i>(xargs: &'i Invocation<'_>) -> Option<&'i Word> {
 }
 
 /// Whether a command is a wrapper that another one is listed for.
-pub(super) fn runs(wrapper: &Invocation<'_>, command: &Invocation<'_>) -> bool {
+fn runs(wrapper: &Invocation<'_>, command: &Invocation<'_>) -> bool {
     let (outer, inner) = (&wrapper.command.via, &command.command.via);
     wrapper.command.span == command.command.span
         && inner.starts_with(outer)

@@ -199,3 +199,13 @@ fn programs_that_destroy_files_in_the_same_way_are_asked_about_alike() {
     are_asked(&["sponge *", "find . -type f -exec sponge {} +"]);
     pass(&["grm old.txt", "srm build/a.o", "sponge notes.md"]);
 }
+
+#[test]
+fn files_moved_into_memory_are_asked_about() {
+    are_asked(&[
+        "mv src /dev/shm/",
+        "mv a b /dev/shm",
+        "cd sub; mv * /dev/shm/x",
+    ]);
+    pass(&["mv a b", "ls > /dev/null", "mv a sub/dev/shm"]);
+}

@@ -1,5 +1,7 @@
 //! awk: `system()` and pipes run commands, `>` and `getline <` open files. Nothing else in the language does either.
 
+use std::collections::{HashMap, HashSet};
+
 use super::facts::prints_number;
 use super::lex::Dialect;
 use super::options::{self, Spec};
@@ -103,6 +105,9 @@ pub(super) fn run(
                 &program.shown(),
             );
         }
+        if !walker.step(text.len()) {
+            return stays;
+        }
         let Some(effects) = effects(&text) else {
             walker.doubt(
                 "an `awk` program that runs something that cannot be determined",
@@ -161,7 +166,7 @@ impl Walker {
 }
 
 /// Something that a program does besides reading its input and printing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Effect {
     /// Runs a command; `None` if the command is unknown.
     Runs(Option<String>),
@@ -228,21 +233,20 @@ fn effects(program: &str) -> Option<Vec<Effect>> {
         match tokens(spelling, *brackets) {
             Ok(tokens) => {
                 understood = true;
-                for effect in effects_of(&tokens) {
-                    if !found.contains(&effect) {
-                        found.push(effect);
-                    }
-                }
+                found.extend(effects_of(&tokens));
             }
             Err(Fault::Syntax) => {}
             Err(Fault::Unclear) => return None,
         }
     }
+    let mut seen = HashSet::new();
+    found.retain(|effect| seen.insert(effect.clone()));
     understood.then_some(found)
 }
 
 fn effects_of(tokens: &[Token<'_>]) -> Vec<Effect> {
     let mut found = Vec::new();
+    let ends = ends(tokens);
     let mut depth = 0_usize;
     // How deep in parentheses the statement is that prints.
     let mut prints: Option<usize> = None;
@@ -293,7 +297,7 @@ fn effects_of(tokens: &[Token<'_>]) -> Vec<Effect> {
                 found.push(Effect::Opens(RedirectKind::Write, file(tokens, at)));
             }
             Token::Word("getline") => {
-                let at = after_variable(tokens, at + 1);
+                let at = after_variable(tokens, &ends, at + 1);
                 if tokens.get(at) == Some(&Token::Sign('<')) {
                     found.push(Effect::Opens(RedirectKind::Read, file(tokens, at + 1)));
                 }
@@ -325,7 +329,7 @@ fn ends_expression(token: Option<&Token<'_>>) -> bool {
 }
 
 /// Where the tokens go on after the variable that `getline` sets, if there is one.
-fn after_variable(tokens: &[Token<'_>], mut at: usize) -> usize {
+fn after_variable(tokens: &[Token<'_>], ends: &HashMap<usize, usize>, mut at: usize) -> usize {
     let is_field = tokens.get(at) == Some(&Token::Sign('$'));
     at += usize::from(is_field);
     let is_word = matches!(tokens.get(at), Some(Token::Word(_)));
@@ -335,22 +339,26 @@ fn after_variable(tokens: &[Token<'_>], mut at: usize) -> usize {
         Some(Token::Sign('(')) => is_field && !is_word,
         _ => false,
     };
-    if !opens {
-        return at;
+    match ends.get(&at) {
+        Some(end) if opens => end + 1,
+        _ => at,
     }
-    let mut depth = 0_usize;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
+}
+
+/// Where the parentheses and brackets end, by where they begin.
+fn ends(tokens: &[Token<'_>]) -> HashMap<usize, usize> {
+    let mut ends = HashMap::new();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
         match token {
-            Token::Sign('[' | '(') => depth += 1,
-            Token::Sign(']' | ')') => depth = depth.saturating_sub(1),
+            Token::Sign('(' | '[' | '{') => open.push(at),
+            Token::Sign(')' | 'C' | ']' | '}') => {
+                ends.extend(open.pop().map(|begin| (begin, at)));
+            }
             _ => {}
         }
-        if depth == 0 {
-            break;
-        }
     }
-    at
+    ends
 }
 
 /// The tokens of a program.

@@ -90,6 +90,9 @@ pub(super) fn run(
         if name.starts_with("ipython") && text.contains(['!', '%']) {
             walker.doubt(format!("`{name}` runs what comes after `!` or `%`"), text);
         }
+        if !walker.step(text.len()) {
+            break;
+        }
         let calls = match language {
             Language::Python => python::calls(text),
             language => calls::calls(program, language, text),

@@ -272,7 +272,7 @@ pub struct Redirect {
 }
 
 /// What a redirection does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RedirectKind {
     /// Reads the target.
     Read,

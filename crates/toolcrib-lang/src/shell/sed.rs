@@ -1,5 +1,7 @@
 //! sed: the `e` command and the `e` flag of `s` run commands, `r` and `w` open files.
 
+use std::collections::HashSet;
+
 use super::lex::Dialect;
 use super::options::{self, Spec};
 use super::script::{Part, RedirectKind, Word};
@@ -97,6 +99,9 @@ pub(super) fn run(
                 }
             }
         }
+        if !walker.step(text.len()) {
+            return stays;
+        }
         let Some(found) = commands(&text) else {
             walker.doubt("a script of `sed` that is not understood", &text);
             continue;
@@ -135,7 +140,7 @@ pub(super) fn run(
 }
 
 /// Something that a script does besides editing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Does {
     Runs(String),
     /// Runs the lines it reads.
@@ -154,11 +159,9 @@ enum Brackets {
 fn commands(script: &str) -> Option<Vec<Does>> {
     let mut found = read(script, Brackets::Hold)?;
     // A reading that is not a script is none that runs.
-    for other in read(script, Brackets::Ignored).unwrap_or_default() {
-        if !found.contains(&other) {
-            found.push(other);
-        }
-    }
+    found.extend(read(script, Brackets::Ignored).unwrap_or_default());
+    let mut seen = HashSet::new();
+    found.retain(|does| seen.insert(does.clone()));
     Some(found)
 }
 

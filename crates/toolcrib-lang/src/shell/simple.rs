@@ -236,6 +236,9 @@ impl Walker {
 
     /// Notes a file that the command listed last opens by itself, by what its program says: `print > "out"` of awk.
     pub(super) fn opens_file(&mut self, kind: RedirectKind, target: Word) {
+        if !self.copy(target.weight() + self.directory.len()) {
+            return;
+        }
         let directory = self.directory.clone();
         if let Some(command) = self.script.commands.last_mut() {
             command.redirects.push(Redirect {

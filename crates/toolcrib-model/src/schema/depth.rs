@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::parts::Parts;
 use crate::budget::Budget;
 
 /// The most schemas that may be applied to one place of a value.
@@ -23,108 +24,81 @@ const MAX_STEPS: u64 = 2_000_000;
 /// What such a schema gets.
 const DEPTH_OF_THE_WORST: usize = 6;
 
-/// A part of a schema: which parts apply to the same value, and which to what is in it.
-#[derive(Default)]
-struct Part<'a> {
-    in_place: Vec<usize>,
-    fields: HashMap<&'a str, Vec<usize>>,
-    /// Apply to any field.
-    any_field: Vec<usize>,
-    items: Vec<usize>,
+/// How much checking a value by a schema may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Bounds {
+    /// How deep a value may be nested; `None` for no special limit.
+    pub(super) depth: Option<usize>,
+    /// No place of a value takes more than this many checks.
+    pub(super) checks: u64,
 }
 
-struct Parts<'a> {
-    root: &'a Value,
-    parts: Vec<Part<'a>>,
-    /// By address: a part that is referred to twice is one part.
-    known: HashMap<*const Value, usize>,
-}
-
-/// How deep a value checked by this schema may be nested; `None` for no special limit.
-pub(super) fn limit(schema: &Value) -> Option<usize> {
-    let mut parts = Parts {
-        root: schema,
-        parts: Vec::new(),
-        known: HashMap::new(),
+impl Bounds {
+    const WORST: Bounds = Bounds {
+        depth: Some(DEPTH_OF_THE_WORST),
+        checks: u64::MAX,
     };
-    parts.add(schema);
-    if parts.parts.len() > MAX_PARTS {
-        return Some(DEPTH_OF_THE_WORST);
-    }
-    // With one check for each place at most, there is nothing to multiply.
-    if parts.parts.iter().all(|part| part.in_place.is_empty()) {
-        return None;
-    }
-    let mut checks: Vec<u64> = vec![1; parts.parts.len()];
-    let mut budget = Budget::new(MAX_STEPS, 0);
-    for depth in 0..MAX_DEPTH {
-        let Some(next) = parts.one_level_deeper(&checks, &mut budget) else {
-            return Some(DEPTH_OF_THE_WORST);
+
+    pub(super) fn of(schema: &Value) -> Bounds {
+        let parts = Parts::of(schema, MAX_PARTS);
+        if parts.parts.len() > MAX_PARTS {
+            return Bounds::WORST;
+        }
+        // With one check for each place and part at most, there is nothing to multiply.
+        if parts.parts.iter().all(|part| part.in_place.is_empty()) {
+            let weights = parts.parts.iter().map(|part| part.weight);
+            return Bounds {
+                depth: None,
+                checks: weights.fold(0, u64::saturating_add),
+            };
+        }
+        let mut budget = Budget::new(MAX_STEPS, 0);
+        let Some(mut heaviest) = parts.heaviest_in_place(&mut budget) else {
+            return Bounds::WORST;
         };
-        if next.first().is_some_and(|checks| *checks > MAX_CHECKS) {
-            return Some(depth);
+        if parts.parts.iter().any(|part| part.asks_others) {
+            heaviest = heaviest.saturating_mul(1 + super::cost::ASKED_OTHERS);
         }
-        if next == checks {
-            return None;
+        let mut checks: Vec<u64> = vec![1; parts.parts.len()];
+        let mut most = 1;
+        let bounds = |depth, most: u64| Bounds {
+            depth,
+            checks: most.saturating_mul(heaviest),
+        };
+        for depth in 0..MAX_DEPTH {
+            let Some(next) = parts.one_level_deeper(&checks, &mut budget) else {
+                return Bounds::WORST;
+            };
+            let first = next.first().copied().unwrap_or_default();
+            if first > MAX_CHECKS {
+                return bounds(Some(depth), most);
+            }
+            most = most.max(first);
+            if next == checks {
+                return bounds(None, most);
+            }
+            checks = next;
         }
-        checks = next;
+        bounds(None, most)
     }
-    None
 }
 
-impl<'a> Parts<'a> {
-    fn add(&mut self, schema: &'a Value) -> usize {
-        if let Some(known) = self.known.get(&std::ptr::from_ref(schema)) {
-            return *known;
-        }
-        let index = self.parts.len();
-        self.known.insert(schema, index);
-        self.parts.push(Part::default());
-        let Value::Object(keywords) = schema else {
-            return index;
-        };
-        if index > MAX_PARTS {
-            return index;
-        }
-        let mut part = Part::default();
-        for (keyword, value) in keywords {
-            match (keyword.as_str(), value) {
-                ("$ref", Value::String(target)) => {
-                    let target = super::reference::target(self.root, target);
-                    part.in_place.extend(target.map(|target| self.add(target)));
-                }
-                ("allOf" | "anyOf" | "oneOf", Value::Array(list)) => {
-                    part.in_place.extend(list.iter().map(|form| self.add(form)));
-                }
-                ("not" | "if" | "then" | "else", form) => part.in_place.push(self.add(form)),
-                ("dependentSchemas" | "dependencies", Value::Object(forms)) => {
-                    part.in_place
-                        .extend(forms.values().map(|form| self.add(form)));
-                }
-                ("properties", Value::Object(fields)) => {
-                    for (name, field) in fields {
-                        let field = self.add(field);
-                        part.fields.entry(name).or_default().push(field);
-                    }
-                }
-                ("patternProperties", Value::Object(fields)) => {
-                    part.any_field
-                        .extend(fields.values().map(|field| self.add(field)));
-                }
-                ("additionalProperties" | "unevaluatedProperties" | "propertyNames", field) => {
-                    part.any_field.push(self.add(field));
-                }
-                ("items" | "prefixItems", Value::Array(list)) => {
-                    part.items.extend(list.iter().map(|item| self.add(item)));
-                }
-                ("items" | "contains" | "additionalItems" | "unevaluatedItems", item) => {
-                    part.items.push(self.add(item));
-                }
-                _ => {}
+impl Parts<'_> {
+    /// The most that one part weighs with all that applies in place with it.
+    fn heaviest_in_place(&self, budget: &mut Budget) -> Option<u64> {
+        let mut heaviest = 0;
+        for start in 0..self.parts.len() {
+            let mut weight = 0_u64;
+            let mut open = vec![start];
+            while let Some(index) = open.pop() {
+                let part = &self.parts[index];
+                budget.step(1).ok()?;
+                weight = weight.saturating_add(part.weight);
+                open.extend(&part.in_place);
             }
+            heaviest = heaviest.max(weight);
         }
-        self.parts[index] = part;
-        index
+        Some(heaviest)
     }
 
     /// For each part: how many checks a place `n + 1` levels into its value can get, from how many
@@ -164,6 +138,10 @@ impl<'a> Parts<'a> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn limit(schema: &Value) -> Option<usize> {
+        Bounds::of(schema).depth
+    }
 
     #[test]
     fn ordinary_schemas_have_no_separate_limit() {

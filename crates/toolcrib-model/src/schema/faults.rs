@@ -5,7 +5,7 @@ use jsonschema::{ValidationError, Validator};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Schema;
+use super::{Schema, cost};
 use crate::text;
 
 /// One thing wrong with a value.
@@ -24,12 +24,12 @@ const MAX_SUGGESTIONS: usize = 10;
 
 /// The longest pointer that is said whole, in bytes: names in a value may be as long as the value.
 const MAX_POINTER: usize = 512;
-/// How much the pointers to all parts of a value may take together. The validator makes an error with its pointer for every part that does
-/// not fit, before it hands out the first.
-const MAX_POINTERS: usize = 8 << 20;
 
 pub(super) fn of(validator: &Validator, value: &Value, schema: &Schema) -> Vec<Fault> {
-    if !can_be_pointed_at(value) {
+    let errors = cost::of(&schema.value, value)
+        .ok()
+        .and_then(|cost| cost.errors);
+    if errors.is_none() {
         return vec![Fault {
             pointer: String::new(),
             message:
@@ -73,33 +73,6 @@ const UNDECIDED: &str = "could not be matched with its pattern within bounds";
 /// Whether an engine gave up, so that nothing is known.
 pub(super) fn is_undecided(fault: &Fault) -> bool {
     fault.message == UNDECIDED
-}
-
-/// Whether an error for every part of a value, each with its pointer, stays within bounds.
-fn can_be_pointed_at(value: &Value) -> bool {
-    /// What an error takes beside its pointer.
-    const ERROR: usize = 256;
-    let mut taken = 0_usize;
-    let mut open = vec![(value, 0_usize)];
-    while let Some((value, length)) = open.pop() {
-        taken = taken.saturating_add(ERROR + length);
-        if taken > MAX_POINTERS {
-            return false;
-        }
-        match value {
-            Value::Array(items) => {
-                // No more than can be afforded are put on the stack.
-                let some = items.iter().take(MAX_POINTERS / ERROR + 1);
-                open.extend(some.map(|item| (item, length + 8)));
-            }
-            Value::Object(fields) => {
-                let some = fields.iter().take(MAX_POINTERS / ERROR + 1);
-                open.extend(some.map(|(name, field)| (field, length + 1 + name.len())));
-            }
-            _ => {}
-        }
-    }
-    true
 }
 
 fn unknown_parameter(at: &str, name: &str, schema: &Schema, suggest: bool) -> Fault {
@@ -277,6 +250,27 @@ mod tests {
         assert!(found[0].0.len() < 600, "{}", found[0].0.len());
         let found = faults(schema, json!({"k": vec![json!(1); 5_000]}));
         assert_eq!(found.len(), MAX_FAULTS);
+    }
+
+    /// Without a bound 2 KB of arguments take 1.8 GB.
+    #[test]
+    fn forms_times_items_that_all_fail_are_one_fault() {
+        for forms in [
+            json!({"anyOf": (0..4000).map(|n| json!({"const": n})).collect::<Vec<_>>()}),
+            json!({"oneOf": (0..4000).map(|n| json!({"const": n})).collect::<Vec<_>>()}),
+            json!({"enum": (0..4000).collect::<Vec<_>>()}),
+        ] {
+            let schema =
+                json!({"type": "object", "properties": {"a": {"type": "array", "items": forms}}});
+            let found = faults(schema.clone(), json!({"a": vec![-1; 1000]}));
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(found[0].1.contains("too many parts"), "{found:?}");
+            let found = faults(schema.clone(), json!({"a": [-1, 1]}));
+            assert_eq!(found[0].0, "/a/0");
+            // Also if all of them fit.
+            let found = faults(schema, json!({"a": vec![1; 80_000]}));
+            assert!(found[0].1.contains("takes too long to check"), "{found:?}");
+        }
     }
 
     #[test]

@@ -6,12 +6,14 @@
 //! steps. Compiling is lazy (a thousand tools of which three are called compile three validators).
 
 mod builder;
+mod cost;
 mod depth;
 mod faults;
 mod glance;
 #[doc(hidden)]
 pub mod hidden;
 mod limits;
+mod parts;
 #[doc(hidden)]
 pub mod patterns;
 #[doc(hidden)]
@@ -50,8 +52,8 @@ struct Compiled {
     relaxed: Vec<String>,
     shape: Shape,
     has_secrets: bool,
-    /// How deep a value may be nested.
-    max_depth: Option<usize>,
+    /// How deep a value may be nested, and how many checks one place of it may get.
+    bounds: depth::Bounds,
     /// How many bytes of text a value may have.
     max_text: u64,
 }
@@ -103,14 +105,14 @@ impl Compiled {
             relaxed,
             shape: Shape::of(schema),
             has_secrets: shape::mentions_secrets(schema),
-            max_depth: depth::limit(schema),
+            bounds: depth::Bounds::of(schema),
             max_text: patterns::longest_text(largest),
         }
     }
 
     /// The faults of a value, and what of it could not be checked.
     fn faults(&self, value: &Value, schema: &Schema) -> (Vec<Fault>, Vec<String>) {
-        if let Some(fault) = self.too_much(value) {
+        if let Some(fault) = self.too_much(value, schema) {
             return (vec![fault], Vec::new());
         }
         let is_short = |names: &[String]| {
@@ -159,11 +161,17 @@ impl Compiled {
     }
 
     /// Why a value would take too long to check.
-    fn too_much(&self, value: &Value) -> Option<Fault> {
-        let what = match self.max_depth {
+    fn too_much(&self, value: &Value, schema: &Schema) -> Option<Fault> {
+        let what = match self.bounds.depth {
             Some(max) if is_deeper(value, max) => format!("is nested more than {max} levels deep"),
             _ if is_longer(value, self.max_text) => {
                 format!("has more than {} bytes of text", self.max_text)
+            }
+            // An upper bound first, which nearly all values are below.
+            _ if has_more_parts(value, cost::MAX_CHECKS / self.bounds.checks.max(1))
+                && cost::of(&schema.value, value).is_err() =>
+            {
+                format!("asks for more than {} checks", cost::MAX_CHECKS)
             }
             _ => return None,
         };
@@ -213,6 +221,23 @@ fn is_longer(value: &Value, bytes: u64) -> bool {
         }
     }
     bytes < u64::MAX && left(value, bytes).is_none()
+}
+
+/// Whether a value has more parts than this.
+fn has_more_parts(value: &Value, parts: u64) -> bool {
+    fn left(value: &Value, parts: u64) -> Option<u64> {
+        let parts = parts.checked_sub(1)?;
+        match value {
+            Value::Array(items) => items
+                .iter()
+                .try_fold(parts, |parts, item| left(item, parts)),
+            Value::Object(fields) => fields
+                .values()
+                .try_fold(parts, |parts, field| left(field, parts)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(parts),
+        }
+    }
+    left(value, parts).is_none()
 }
 
 fn is_deeper(value: &Value, levels: usize) -> bool {

@@ -538,11 +538,26 @@ fn programs(value: &str) -> Vec<Word> {
     let mut found = Vec::new();
     // Whether the next word is run, and whether it is a script that needs no directory.
     let (mut is_run, mut is_script) = (true, false);
+    // Where a `cd` led to.
+    let mut directory: Option<String> = None;
+    let mut enters = false;
     for (index, word) in words.enumerate() {
         let word = word
             .strip_prefix("$PWD/")
             .map_or(word.as_str(), |rest| rest)
             .to_owned();
+        if word == "cd" {
+            (enters, is_run, is_script) = (true, true, false);
+            continue;
+        }
+        if enters && !word.starts_with('-') {
+            enters = false;
+            directory = Some(match directory.filter(|_| !word.starts_with('/')) {
+                Some(outer) => format!("{outer}/{word}"),
+                None => word,
+            });
+            continue;
+        }
         let name = word.rsplit('/').next().unwrap_or(&word);
         // `python3.11` is a `python`.
         let name = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
@@ -561,8 +576,20 @@ fn programs(value: &str) -> Vec<Word> {
             false if is_script && !runs_next => Some(Role::Script),
             true | false => Some(Role::Argument),
         };
-        found.extend(role.map(|role| Word { text: word, role }));
         is_run = runs_next || (is_run && is_aside);
+        if let (Some(directory), Some(role)) = (&directory, role)
+            && !word.starts_with(['/', '~'])
+        {
+            let text = format!("{directory}/{}", word.trim_start_matches("./"));
+            found.push(Word { text, role });
+            // It may have been left again.
+            found.push(Word {
+                text: word,
+                role: Role::Argument,
+            });
+        } else {
+            found.extend(role.map(|role| Word { text: word, role }));
+        }
         is_script = next_is_script;
     }
     found
@@ -705,6 +732,19 @@ mod tests {
             found,
             [PathBuf::from("/ws/.husky"), dir.path().join("../more")]
         );
+    }
+
+    #[test]
+    fn programs_are_found_where_a_setting_goes() {
+        let found = |value: &str| {
+            let certain = programs(value).into_iter();
+            let certain = certain.filter(|word| word.role != Role::Argument);
+            certain.map(|word| word.text).collect::<Vec<_>>()
+        };
+        assert_eq!(found("!cd tools && ./go.sh"), ["tools/go.sh"]);
+        assert_eq!(found("!cd tools; cd sub; sh go.sh"), ["tools/sub/go.sh"]);
+        assert_eq!(found("!f() { cd -P a && exec ./b/c.sh; }; f"), ["a/b/c.sh"]);
+        assert_eq!(found("!cd tools && /opt/go"), ["/opt/go"]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A tool in the making: what the command asks for, with credentials as secrets and placeholders as arguments.
 
 use serde_json::Value;
+use toolcrib::model::budget::Budget;
 use toolcrib::secret::SecretName;
 
 use super::arguments::{Argument, Finds, Param};
@@ -44,6 +45,11 @@ enum RequestPart {
     Body,
 }
 
+/// What one command may cost: looks at parameters, arguments and secrets.
+const MAX_STEPS: u64 = 4_000_000;
+/// The bytes of the names that are said of fields, all together.
+const MAX_COPIED: u64 = 16 << 20;
+
 /// Makes a draft.
 pub(super) fn draft(command: Command, tool: &str, params: &[Param]) -> Result<Draft, Vec<Why>> {
     let (url, notes) = Url::read(&command.url, command.globoff).map_err(|why| vec![why])?;
@@ -55,8 +61,20 @@ pub(super) fn draft(command: Command, tool: &str, params: &[Param]) -> Result<Dr
         found: vec![false; params.len()],
         params,
         why: Vec::new(),
+        budget: Budget::new(MAX_STEPS, MAX_COPIED),
     };
+    let headers = command.headers.len();
+    if making
+        .budget
+        .step(headers.saturating_mul(headers) / 16)
+        .is_err()
+    {
+        return Err(vec![too_much()]);
+    }
     let draft = making.all(command);
+    if making.budget.is_spent() {
+        return Err(vec![too_much()]);
+    }
     match making.why.is_empty() {
         true => Ok(draft),
         false => Err(making.why),
@@ -72,6 +90,15 @@ struct Making<'p> {
     found: Vec<bool>,
     notes: Vec<String>,
     why: Vec<Why>,
+    /// What looking for names among all the others may still cost.
+    budget: Budget,
+}
+
+fn too_much() -> Why {
+    Why::new(
+        "the request has more headers, parameters or fields than can be made arguments",
+        "make a tool of a shorter one and fill in the rest by hand",
+    )
 }
 
 impl Making<'_> {
@@ -284,6 +311,9 @@ impl Making<'_> {
 
     fn segment(&mut self, segment: String) -> String {
         let params = self.params;
+        if self.budget.step(1 + params.len()).is_err() {
+            return segment;
+        }
         for (at, param) in params.iter().enumerate() {
             let is_it = matches!(&param.finds, Finds::Text(text)
                 if !text.is_empty() && (segment == *text || decoded(&segment).as_deref() == Some(text)));
@@ -312,6 +342,11 @@ impl Making<'_> {
     fn pairs(&mut self, pairs: &mut [Pair], place: RequestPart) {
         let params = self.params;
         for pair in pairs {
+            // A secret gets a number that no other of its name has.
+            let known = params.len() + self.secrets.names().count().pow(2);
+            if self.budget.step(1 + known).is_err() {
+                return;
+            }
             let name = decoded(&pair.name).unwrap_or_default();
             let Some(value) = &mut pair.value else {
                 self.claim(&pair.name, place, "Part of the query");
@@ -348,6 +383,13 @@ impl Making<'_> {
     /// A JSON body.
     fn fields(&mut self, value: &mut Value, path: &mut Vec<String>) {
         let params = self.params;
+        // A secret gets a number that no other of its name has.
+        let known = params.len() + self.secrets.names().count().pow(2);
+        let paid = self.budget.step(1 + known);
+        let path_bytes = path.iter().map(|name| name.len() + 1).sum();
+        if paid.and_then(|()| self.budget.copy(path_bytes)).is_err() {
+            return;
+        }
         let words = format!("Field `{}` of the body", path.join("."));
         let name = path.last().cloned().unwrap_or_default();
         let is_credential =
@@ -400,6 +442,10 @@ impl Making<'_> {
             ));
         }
         for name in placeholder::names(text) {
+            let known = self.arguments.len() + self.secrets.names().count();
+            if self.budget.step(1 + known).is_err() {
+                return;
+            }
             let is_upper = name.bytes().all(|byte| !byte.is_ascii_lowercase());
             let tells = matches!(place, RequestPart::Header | RequestPart::Query)
                 || credential::is_name(name);

@@ -46,6 +46,35 @@ fn outcome(name: &str, params: &[String], command: &str) -> String {
     text
 }
 
+/// Within a quarter of a megabyte there is room for thousands of each.
+#[test]
+fn more_names_than_a_tool_can_have_are_refused_soon() {
+    let many =
+        |count: usize, unit: &dyn Fn(usize) -> String| (0..count).map(unit).collect::<String>();
+    let headers = many(20_000, &|n| format!(" -H a{n}:1"));
+    let fields = many(15_000, &|n| format!("\"token{n}\":\"x\","));
+    let marks = many(15_000, &|n| format!("\"a{n}\":\"${{b{n}}}\","));
+    let query = many(15_000, &|n| format!("a{n}={{{{b{n}}}}}&"));
+    let long = format!("{{\"{}\":[1{}]}}", "k".repeat(100_000), ",1".repeat(50_000));
+    for command in [
+        format!("curl https://a.example/{headers}"),
+        format!("curl https://a.example/ --json '{{{fields}\"z\":1}}'"),
+        format!("curl https://a.example/ --json '{{{marks}\"z\":1}}'"),
+        format!("curl 'https://a.example/?{query}'"),
+        format!("curl https://a.example/ --json '{long}'"),
+    ] {
+        let begun = std::time::Instant::now();
+        let reasons = import(&command, "x", None, &[]).unwrap_err();
+        let shown = &command[..60];
+        assert!(
+            reasons[0].0.contains("more headers"),
+            "{shown}: {:?}",
+            &reasons[0]
+        );
+        println!("{shown}: {:?}", begun.elapsed());
+    }
+}
+
 #[test]
 fn commands_become_the_tools_that_are_shown() {
     let mut actual = String::new();

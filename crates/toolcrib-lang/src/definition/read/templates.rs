@@ -37,6 +37,8 @@ pub(super) enum VisibleSteps {
 /// Compiles the templates of one file.
 pub(super) struct Templates<'f, 'a> {
     names: Names,
+    /// The names of the parameters: a text may name thousands.
+    declared: HashSet<String>,
     reach: VisibleSteps,
     found: &'f mut Findings<'a>,
     used: BTreeSet<String>,
@@ -50,7 +52,7 @@ impl<'f, 'a> Templates<'f, 'a> {
         steps: Vec<String>,
         found: &'f mut Findings<'a>,
     ) -> Self {
-        let parameters = parameters
+        let parameters: Vec<NamedParameter> = parameters
             .iter()
             .map(|read| NamedParameter {
                 name: read.parameter.name.clone(),
@@ -59,7 +61,9 @@ impl<'f, 'a> Templates<'f, 'a> {
                 raw: !read.parameter.escape_shell,
             })
             .collect();
+        let names = parameters.iter().map(|parameter| parameter.name.clone());
         Templates {
+            declared: names.collect(),
             names: Names {
                 parameters,
                 steps,
@@ -398,7 +402,12 @@ impl<'f, 'a> Templates<'f, 'a> {
                 let mut known = self.names.parameters.iter();
                 known.any(|parameter| parameter.name.replace('-', "_") == name)
             });
-            if !shouts || warned || argument || self.names.find(name).is_some() {
+            if !shouts
+                || warned
+                || argument
+                || self.declared.contains(name)
+                || self.names.find(name).is_some()
+            {
                 continue;
             }
             let span = place(self.found.text, node, source, &span);
@@ -429,19 +438,20 @@ impl<'f, 'a> Templates<'f, 'a> {
 
     /// Warns of `${NAME}` where the value of the parameter `NAME` is meant: to the shell that is a variable, which is empty.
     fn warn_of_variables(&mut self, node: &Node<'_>, source: &str) {
+        let mut set = None;
         for (at, _) in source.match_indices("${") {
             let rest = &source[at + 2..];
-            let Some(name) = rest.find('}').map(|end| &rest[..end]) else {
+            let name = &rest[..name_end(rest)];
+            if !rest[name.len()..].starts_with('}') || !self.declared.contains(name) {
                 continue;
-            };
+            }
+            if self.found.is_full(Severity::Warning) {
+                return;
+            }
             // A text that gives the variable a value means the variable.
-            let is_set = [format!("{name}="), format!("read {name}")]
-                .iter()
-                .chain(&[format!("read -r {name}"), format!("for {name} ")])
-                .any(|sets| source.contains(sets.as_str()));
-            if self.names.parameter(name).is_none()
-                || is_set
-                || self.found.is_full(Severity::Warning)
+            if set
+                .get_or_insert_with(|| given_values(source))
+                .contains(name)
             {
                 continue;
             }
@@ -459,9 +469,19 @@ impl<'f, 'a> Templates<'f, 'a> {
 
     /// Remembers the arguments that a script reads from its environment.
     fn note_variables(&mut self, source: &str) {
+        let read: HashSet<&str> = source
+            .match_indices(ARGUMENT_VARIABLE)
+            .map(|(at, start)| &source[at + start.len()..])
+            .map(|rest| {
+                let end = rest.find(|c: char| c != '_' && !c.is_ascii_alphanumeric());
+                &rest[..end.unwrap_or(rest.len())]
+            })
+            .collect();
+        if read.is_empty() {
+            return;
+        }
         for parameter in &self.names.parameters {
-            let name = parameter.name.replace('-', "_");
-            if source.contains(&format!("{ARGUMENT_VARIABLE}{name}")) {
+            if read.contains(parameter.name.replace('-', "_").as_str()) {
                 self.used.insert(parameter.name.clone());
             }
         }
@@ -499,6 +519,29 @@ impl<'f, 'a> Templates<'f, 'a> {
 /// What the variables begin with in which scripts find their arguments.
 const ARGUMENT_VARIABLE: &str = "TOOLCRIB_ARG_";
 
+/// Where a name ends that a text begins with.
+fn name_end(text: &str) -> usize {
+    text.find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))
+        .unwrap_or(text.len())
+}
+
+/// The names that a text for a shell gives values: `X=…`, `read X`, `for X in …`.
+fn given_values(source: &str) -> HashSet<&str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    let assigned = source.match_indices('=').map(|(at, _)| {
+        let before = &source[..at];
+        &before[before.trim_end_matches(is_name).len()..]
+    });
+    let starts = ["read ", "read -r ", "for "].into_iter();
+    let named = starts.flat_map(|start| {
+        let ends = source
+            .match_indices(start)
+            .map(move |(at, _)| at + start.len());
+        ends.map(|at| &source[at..at + name_end(&source[at..])])
+    });
+    assigned.chain(named).collect()
+}
+
 /// Names between single braces, as `{NAME}` or `{step.field}`, with their places.
 pub(super) fn braced(source: &str) -> Vec<(Range<usize>, &str)> {
     let mut names = Vec::new();
@@ -510,9 +553,7 @@ pub(super) fn braced(source: &str) -> Vec<(Range<usize>, &str)> {
             continue;
         }
         let rest = &source[at + 1..];
-        let end = rest
-            .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')))
-            .unwrap_or(rest.len());
+        let end = name_end(rest);
         let name = &rest[..end];
         let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         if starts && rest[end..].starts_with('}') && !rest[end..].starts_with("}}") {

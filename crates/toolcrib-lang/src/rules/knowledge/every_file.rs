@@ -9,23 +9,18 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use super::Find;
-use super::listing::{
-    fits_every_line, lists, lists_changes, lists_everything, names_whole_root, starts_at_root,
-};
-use super::removal::removes;
-use super::selection::{FindRemoval, Selection};
+use super::before::{Before, kind, prints, substitutions};
+use super::listing::{fits_every_line, lists_everything, names_whole_root};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Flag, Invocation};
-use crate::rules::values::runs;
-use crate::shell::programs::{self, Fact};
 use crate::shell::{Part, RedirectKind, Word};
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
     let commands: Vec<&Invocation<'_>> = facts.commands().collect();
     let variables = Variables::of(facts, &commands);
     let recursive = Flag::parse("-r|--recursive");
-    let listings = OnceCell::new();
+    let mut before = Before::of(&commands);
     for (index, command) in commands.iter().enumerate() {
         let is_whole = |word: &Word| !word.is_static() && names_whole_root(command, word);
         let whole = |arg: &&Arg<'_>| is_whole(arg.word) || arg.possible.words.iter().any(is_whole);
@@ -42,44 +37,24 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
             );
             find(Verdict::Ask, reason, command.text());
         }
-        if !destroys_found(command) {
-            continue;
+        if destroys_found(command) {
+            // A loop over `*` that moves its files gives them other names.
+            if command.name != "mv" && variables.fits_all(command) {
+                let reason = "every file that its variables stand for would be removed, emptied or overwritten";
+                find(Verdict::Ask, reason.to_owned(), command.text());
+            }
+            let listing = before
+                .listing(command)
+                .or_else(|| variables.listing(command));
+            if let Some(listing) = listing {
+                let reason = format!(
+                    "every file that `{}` finds would be removed, emptied or overwritten",
+                    listing.text()
+                );
+                find(Verdict::Ask, reason, command.text());
+            }
         }
-        // A loop over `*` that moves its files gives them other names.
-        if command.name != "mv" && variables.fits_all(command) {
-            let reason =
-                "every file that its variables stand for would be removed, emptied or overwritten";
-            find(Verdict::Ask, reason.to_owned(), command.text());
-        }
-        let by = |names: &[&str]| {
-            let mut before = commands[..index].iter().rev().copied();
-            before.find(|other| names.contains(&other.name) && runs(other, command))
-        };
-        let listing = if let Some(found) = by(&["find", "gfind"]) {
-            let directly = command
-                .command
-                .via
-                .last()
-                .is_some_and(|via| via == found.name);
-            (!(directly && removes(command.name)) && runs_for_everything(found)).then_some(found)
-        } else if let Some(found) = by(&["fd", "fdfind"]) {
-            lists_everything(found).then_some(found)
-        } else {
-            piped_from(&commands[..index], command, command)
-                .or_else(|| {
-                    let listings = listings.get_or_init(|| one_of_each_kind(&commands));
-                    substituted(&commands, listings, command)
-                })
-                .or_else(|| listed_in_file(&commands, index))
-                .or_else(|| variables.listing(command))
-        };
-        if let Some(listing) = listing {
-            let reason = format!(
-                "every file that `{}` finds would be removed, emptied or overwritten",
-                listing.text()
-            );
-            find(Verdict::Ask, reason, command.text());
-        }
+        before.add(index);
     }
 }
 
@@ -138,110 +113,6 @@ fn is_found(word: &Word) -> bool {
         [Part::Text(text), Part::Dynamic(_)] => text == "./",
         _ => false,
     }
-}
-
-/// Whether `find` runs something for files of any name beneath the root of the workspace.
-fn runs_for_everything(command: &Invocation<'_>) -> bool {
-    let removal = FindRemoval::of(command, |_| true);
-    let narrow = matches!(removal.selection, None | Some(Selection::Names));
-    !narrow && starts_at_root(command, removal.starts)
-}
-
-/// The command whose output the end of a pipeline is given for `command`, unless a filter between them selects by name.
-fn piped_from<'c, 's>(
-    before: &[&'c Invocation<'s>],
-    end: &Invocation<'_>,
-    command: &Invocation<'_>,
-) -> Option<&'c Invocation<'s>> {
-    if !end.command.piped {
-        return None;
-    }
-    let at = before.iter().rposition(|other| !other.command.piped)?;
-    let selects = |filter: &&Invocation<'_>| {
-        is_filter(filter.name)
-            && !filter.has("-v|--invert-match")
-            && !filter
-                .operands()
-                .next()
-                .is_some_and(|pattern| fits_every_line(&pattern.text))
-    };
-    if before[at + 1..].iter().any(selects) {
-        return None;
-    }
-    let head = before[at];
-    // `cat list | xargs rm`
-    if programs::is(head.name, Fact::Output, "lines") && !is_filter(head.name) {
-        let read = head.command.redirects.iter();
-        let read = read.filter(|redirect| redirect.kind == RedirectKind::Read);
-        let read = read.filter_map(|redirect| redirect.target.as_static());
-        let named = head
-            .operands()
-            .filter_map(|operand| operand.word.as_static());
-        let files: Vec<&str> = read.chain(named).map(plain).collect();
-        return written_by(before, at, &files, command);
-    }
-    let mut candidates = before[..=at].iter().rev().copied();
-    candidates
-        .find(|other| (std::ptr::eq(*other, head) || runs(other, head)) && lists(other, command))
-}
-
-/// The command that wrote its list to a file that a command gets its paths from: `git ls-files > list; xargs rm < list`.
-fn listed_in_file<'c, 's>(
-    commands: &[&'c Invocation<'s>],
-    index: usize,
-) -> Option<&'c Invocation<'s>> {
-    let command = commands[index];
-    let wrappers = || {
-        let before = commands[..index].iter();
-        before.filter(|other| other.name == "xargs" && runs(other, command))
-    };
-    let own = std::iter::once(&command);
-    let redirects = own
-        .chain(wrappers())
-        .flat_map(|reader| &reader.command.redirects);
-    let read = redirects
-        .filter(|redirect| redirect.kind == RedirectKind::Read)
-        .filter_map(|redirect| redirect.target.as_static());
-    let arguments = wrappers().flat_map(|xargs| {
-        let texts = xargs.args.iter().map(|arg| arg.text.as_ref());
-        let next = texts.clone().skip(1).map(Some).chain([None]);
-        texts.zip(next).filter_map(|(text, next)| match text {
-            "-a" | "--arg-file" => next,
-            text => text
-                .strip_prefix("--arg-file=")
-                .or_else(|| text.strip_prefix("-a")),
-        })
-    });
-    let files: Vec<&str> = read.chain(arguments).map(plain).collect();
-    written_by(commands, index, &files, command)
-}
-
-fn plain(path: &str) -> &str {
-    path.strip_prefix("./").unwrap_or(path)
-}
-
-/// The command before `index` that wrote a list to one of these files.
-fn written_by<'c, 's>(
-    commands: &[&'c Invocation<'s>],
-    index: usize,
-    files: &[&str],
-    command: &Invocation<'_>,
-) -> Option<&'c Invocation<'s>> {
-    if files.is_empty() {
-        return None;
-    }
-    let mut before = commands[..index].iter().enumerate();
-    before.find_map(|(at, writer)| {
-        let writes = writer.command.redirects.iter().any(|redirect| {
-            let target = redirect.target.as_static().map(plain);
-            redirect.kind == RedirectKind::Write && target.is_some_and(|file| files.contains(&file))
-        });
-        match writes {
-            true if lists(writer, command) => Some(*writer),
-            true => piped_from(&commands[..at], writer, command),
-            false => None,
-        }
-    })
 }
 
 /// Variables that have paths of the whole workspace as their values, each looked at once.
@@ -406,88 +277,4 @@ fn empties(command: &Invocation<'_>) -> bool {
                 || replaces
                     .is_some_and(|pattern| pattern.contains(".*") && fits_every_line(pattern)))
     })
-}
-
-/// The text between the parentheses of the substitutions in a word.
-fn substitutions(word: &Word) -> impl Iterator<Item = &str> {
-    word.parts.iter().filter_map(|part| match part {
-        // The last ones begin a list: `f=($(find .))`.
-        Part::Dynamic(source) => ["<(", "$(", "`", "($(", "(`"]
-            .iter()
-            .find_map(|opening| source.strip_prefix(opening)),
-        _ => None,
-    })
-}
-
-/// Whether a program passes on only the lines that fit.
-fn is_filter(name: &str) -> bool {
-    programs::is(name, Fact::Selects, "yes")
-}
-
-/// The program that lists, and of git the subcommand.
-fn kind<'i>(listing: &'i Invocation<'_>) -> (&'i str, Option<&'i str>) {
-    let first = listing.operands().next();
-    let subcommand = first.filter(|_| listing.name == "git");
-    (listing.name, subcommand.map(|first| first.text.as_ref()))
-}
-
-/// The commands that list all files, or all changed ones, one of each kind: a text may have thousands.
-fn one_of_each_kind<'c, 's>(commands: &[&'c Invocation<'s>]) -> Vec<&'c Invocation<'s>> {
-    let all = commands.iter().copied();
-    let listing = |command: &&Invocation<'_>| lists_everything(command) || lists_changes(command);
-    let mut all: Vec<_> = all.filter(listing).collect();
-    all.sort_by(|one, other| kind(one).cmp(&kind(other)));
-    all.dedup_by(|one, other| kind(one) == kind(other));
-    all
-}
-
-/// Whether a substitution prints what a command lists, without a filter that selects by name.
-fn prints(source: &str, listing: &Invocation<'_>) -> bool {
-    let has = |wanted: &str| {
-        let mut words = source.split(|c: char| !(c.is_alphanumeric() || "-_".contains(c)));
-        words.any(|word| word == wanted)
-    };
-    let (name, subcommand) = kind(listing);
-    let is_it = has(name) && subcommand.is_none_or(has);
-    let is_one_pipeline = !source.contains([';', '&', '\n']) && !source.contains("||");
-    let selects = |filter: &str| {
-        let mut words = filter.split_whitespace();
-        let is_filter = words.next().is_some_and(is_filter);
-        let mut words = words.peekable();
-        while words
-            .next_if(|word| {
-                word.starts_with('-') && !word.starts_with("-v") && *word != "--invert-match"
-            })
-            .is_some()
-        {}
-        is_filter
-            && words.next().is_some_and(|word| {
-                let inverts = word.starts_with("-v") || word == "--invert-match";
-                !inverts && !fits_every_line(word.trim_matches(['"', '\'', ')', '`']))
-            })
-    };
-    is_it && !(is_one_pipeline && source.split('|').skip(1).any(selects))
-}
-
-/// The command whose output is an operand of a command as `$(find .)`, its input as `< <(find .)`, or the list of `xargs -a <(find .)`.
-fn substituted<'c, 's>(
-    commands: &[&'c Invocation<'s>],
-    listings: &[&'c Invocation<'s>],
-    command: &Invocation<'_>,
-) -> Option<&'c Invocation<'s>> {
-    let list = commands
-        .iter()
-        .filter(|other| other.name == "xargs" && runs(other, command))
-        .flat_map(|xargs| &xargs.command.words);
-    let redirects = command.command.redirects.iter();
-    let operands = command.operands().map(|operand| operand.word);
-    let words = redirects.map(|redirect| &redirect.target).chain(list);
-    let sources: Vec<&str> = words.chain(operands).flat_map(substitutions).collect();
-    if sources.is_empty() {
-        return None;
-    }
-    let printed = |other: &&&Invocation<'_>| {
-        lists(other, command) && sources.iter().any(|source| prints(source, other))
-    };
-    listings.iter().find(printed).copied()
 }

@@ -5,11 +5,6 @@ use crate::rules::destination::{Name, Root};
 use crate::rules::invocation::{Arg, Invocation};
 use crate::shell::Word;
 
-/// Whether a command prints the names of all files that another one could do harm to: `git checkout` overwrites those with changes.
-pub(super) fn lists(listing: &Invocation<'_>, command: &Invocation<'_>) -> bool {
-    lists_everything(listing) || command.name == "git" && lists_changes(listing)
-}
-
 /// Whether a command prints the names of all changed files: `git diff --name-only`, `git status -s`.
 pub(super) fn lists_changes(command: &Invocation<'_>) -> bool {
     let mut operands = command.operands().map(|operand| operand.text.as_ref());

@@ -14,7 +14,11 @@ pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {
                 Root::FileSystem => {
                     // Devices have their own rule, and `/proc/self/fd/1` is output.
                     let first = located.names.first().map(|name| name.text.as_str());
-                    !super::is_scratch(located, facts) && !matches!(first, Some("dev" | "proc"))
+                    let second = located.names.get(1).map(|name| name.text.as_str());
+                    // Files that are moved into memory are gone with it.
+                    let moves_away = command.name == "mv" && second == Some("shm");
+                    !super::is_scratch(located, facts)
+                        && (moves_away || !matches!(first, Some("dev" | "proc")))
                 }
                 Root::Home => true,
                 Root::Workspace | Root::Temporary | Root::Unknown => false,

@@ -136,6 +136,11 @@ const SHELL_REPEATED: &[Parts] = &[
     ("read-a", "read -", "a", ""),
     ("sed-operands", "sed ", "a ", "-n"),
     ("python-lists", "python3 -c '", "system([\"a\"])", "'"),
+    ("files-sorted", "", "cat f|sort>f;", "xargs rm<f"),
+    ("pipes-rm", "x", "|rm $a", ""),
+    ("find-exec-rm", "find . ", "-exec rm {} + ", ""),
+    ("xargs-many", "", "xargs rm;", ""),
+    ("rm-written", "", "rm $a<f>f;", ""),
 ];
 
 const SHELL_NESTED: &[Parts] = &[
@@ -150,6 +155,67 @@ const SHELL_NESTED: &[Parts] = &[
 ];
 
 const SHELL_MADE: &[(&str, Make)] = &[
+    // Names that differ each time, so that no one may look for one among all before it.
+    ("functions-rm", |size| {
+        count(size, "", "", |n| format!("f{n}(){{ rm $1;}};"))
+    }),
+    ("elements-rm", |size| {
+        count(size, "", "", |n| format!("rm ${{a[{n}]}};"))
+    }),
+    ("reads-rm", |size| {
+        count(size, "", "", |n| format!("read v{n};rm $v{n};"))
+    }),
+    ("xargs-rm", |size| {
+        count(size, "", "", |n| format!("xargs rm<<<f{n};"))
+    }),
+    ("loops-rm", |size| {
+        count(size, "", "", |n| format!("for f in a{n};do rm $f;done;"))
+    }),
+    ("lists-rm", |size| {
+        count(size, "", "", |n| format!("ls>f{n};xargs rm<f{n};"))
+    }),
+    ("files-handed-on", |size| {
+        count(size, "", "rm $(cat f1)", |n| {
+            format!("cat f{n}|sort>f{};", n + 1)
+        })
+    }),
+    ("xargs-words", |size| {
+        let words = "$(a) ".repeat(size / 10);
+        fill(size, &format!("xargs {words} sh -c '"), "rm $a;", "'")
+    }),
+    ("make-variables", |size| {
+        count(size, "make ", "", |n| format!("A{n}=$(a{n}) "))
+    }),
+    ("python-distinct", |size| {
+        used_often(size, "python3 -c", "os.system(\"", "\")\n")
+    }),
+    ("ruby-distinct", |size| {
+        used_often(size, "ruby -e", "system(\"", "\")\n")
+    }),
+    // One text that many commands are given.
+    ("sed-writes", |size| used_often(size, "sed", "w", "\n")),
+    ("sed-runs", |size| used_often(size, "sed", "1e a", "\n")),
+    ("awk-writes", |size| {
+        used_often(size, "awk", "{print > \"", "\"}\n")
+    }),
+    ("awk-runs", |size| {
+        used_often(size, "awk", "{system(\"", "\")}\n")
+    }),
+    ("awk-brackets", |size| {
+        used_often(size, "awk", "/[/]/{print > \"", "\"}\n")
+    }),
+    ("make-often", |size| used_often(size, "make", "A", "=$(a) ")),
+    ("awk-getline", |size| {
+        let inner = nest(size, "getline a[", "1", "]");
+        format!("awk 'BEGIN{{{inner}<\"f\"}}'")
+    }),
+    ("sed-long-directory", |size| {
+        let directory = "x".repeat(size / 2);
+        count(size, &format!("cd {directory};sed '"), "'", |n| {
+            format!("w{n}\n")
+        })
+    }),
+    ("programs-nested", nested_programs),
     ("doubling", |size| {
         count(size, "v0=aaaaaaaaaaaaaaaa; ", "echo \"$v5\"", |n| {
             format!("v{}=$v{n}$v{n}; ", n + 1)
@@ -367,6 +433,34 @@ fn nested_shells(size: usize) -> String {
     text
 }
 
+/// A text of many items, each different, that a program is given again and again.
+fn used_often(size: usize, program: &str, before: &str, after: &str) -> String {
+    let unit = format!(";{program} \"$v\"");
+    let items = count(size / 2, "v='", "'", |n| format!("{before}{n}{after}"));
+    fill(size, &items, &unit, "")
+}
+
+/// awk that starts sed that starts make that starts a shell that starts awk.
+fn nested_programs(size: usize) -> String {
+    let mut text = format!("a{}", ";a".repeat(size / 40));
+    for level in 0.. {
+        let script = match level % 4 {
+            0 => format!("sh -c '{}'", text.replace('\'', "'\\''")),
+            1 => format!("make 'A={}'", text.replace('\'', "'\\''")),
+            2 => format!("sed '1e {}'", text.replace('\'', "'\\''")),
+            _ => {
+                let text = text.replace('\\', "\\\\").replace('"', "\\\"");
+                format!("awk 'BEGIN{{system(\"{}\")}}'", text.replace('\'', "'\\''"))
+            }
+        };
+        if script.len() > size {
+            break;
+        }
+        text = script;
+    }
+    text
+}
+
 fn nested_backticks(size: usize) -> String {
     let mut text = "a".to_owned();
     for _ in 0..30 {
@@ -419,6 +513,10 @@ pub(crate) fn templates(size: usize) -> Vec<Input> {
                 let values = count(size / 2, "", "", |n| format!("$b{n} "));
                 format!("read {names} {values} {{P}}")
             }),
+            ("elements", |size| {
+                count(size, "echo {P};", "", |n| format!("rm ${{a[{n}]}};"))
+            }),
+            ("open-elements", |size| fill(size, "echo {P};", "${a", "")),
             ("split-names", |size| {
                 count(size, "x={P};", "", |n| format!("v{n}=$x;echo $v{n};"))
             }),
@@ -503,6 +601,30 @@ pub(crate) fn yaml(size: usize) -> Vec<Input> {
                     |n| format!("  P{n}: {{type: string, description: x}}\n"),
                 )
             }),
+            ("parameters-set", |size| {
+                let head = "name: x\ndescription: x\nparameters:\n";
+                let declared = count(size / 3, head, "", |n| {
+                    format!("  P{n}: {{type: string, description: x}}\n")
+                });
+                count(
+                    size.min(60_000) + declared.len(),
+                    &format!("{declared}bash: |\n"),
+                    "",
+                    |n| format!("  P{n}=1; echo ${{P{n}}} {{P{n}}} {{Q{n}}}\n"),
+                )
+            }),
+            ("parameters-read", |size| {
+                let head = "name: x\ndescription: x\nparameters:\n";
+                let declared = count(size / 3, head, "", |n| {
+                    format!("  P{n}: {{type: string, description: x}}\n")
+                });
+                count(
+                    size.min(60_000) + declared.len(),
+                    &format!("{declared}perl: |\n"),
+                    "",
+                    |n| format!("  print $ENV{{TOOLCRIB_ARG_P{n}}};\n"),
+                )
+            }),
             ("steps", |size| {
                 count(
                     size,
@@ -581,6 +703,12 @@ pub(crate) fn schemas(size: usize) -> Vec<Input> {
             ("patterns", "{\"type\":\"object\",\"anyOf\":[{}", ",{\"properties\":{\"a\":{\"pattern\":\"\\\\w{200}\"}}}", "]}"),
             ("long-pattern", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"pattern\":\"", "(a|b)", "\"}}}"),
             ("counted-pattern", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"string\",\"pattern\":\"", "(\\\\w{9}){9}", "\"}}}"),
+            ("items-any-of", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"anyOf\":[{\"const\":0}", ",{\"const\":0}", "]}}}}"),
+            ("items-one-of", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"oneOf\":[{\"const\":1}", ",{\"const\":0}", "]}}}}"),
+            ("items-all-of", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"allOf\":[{}", ",{\"type\":\"string\"}", "]}}}}"),
+            ("items-enum", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"enum\":[0", ",0", "]}}}}"),
+            ("items-long-enum", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"enum\":[\"", "aaaaaaaa", "\"]}}}}"),
+            ("items-pattern", "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"array\",\"items\":{\"pattern\":\"^", "(b)", "$\"}}}}"),
             ("description", "{\"type\":\"object\",\"description\":\"", "a", "\"}"),
         ],
         &[
@@ -626,6 +754,8 @@ pub(crate) fn arguments(size: usize) -> Vec<Input> {
             ("text", "{\"a\":\"", "a", "\"}"),
             ("almost", "{\"a\":\"", "ab", "!\"}"),
             ("list", "{\"a\":[1", ",1", "]}"),
+            ("failing-list", "{\"a\":[-1", ",-1", "]}"),
+            ("texts", "{\"a\":[\"b\"", ",\"a\"", "]}"),
         ],
         &[("nested", "{\"a\":", "1", "}")],
         &[
