@@ -401,8 +401,13 @@ mod tests {
         );
         assert_eq!(one, "disabledTools = [\"y\"]\n");
         let setting = Setting::find("disabledTools").unwrap();
-        let absent =
-            change_text(&one, FILE, setting, &SettingChange::Remove(vec![json!("x")])).unwrap_err();
+        let absent = change_text(
+            &one,
+            FILE,
+            setting,
+            &SettingChange::Remove(vec![json!("x")]),
+        )
+        .unwrap_err();
         assert_eq!(absent.message(), "`disabledTools` does not list \"x\"");
     }
 

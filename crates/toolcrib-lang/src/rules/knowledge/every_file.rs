@@ -14,6 +14,7 @@ use super::listing::{fits_every_line, lists_everything, names_whole_root};
 use crate::model::effects::Verdict;
 use crate::rules::facts::Facts;
 use crate::rules::invocation::{Arg, Flag, Invocation};
+use crate::shell::programs::{self, Fact};
 use crate::shell::{Part, RedirectKind, Word};
 
 pub(super) fn judge(facts: &Facts<'_>, find: &mut Find<'_>) {

@@ -3,7 +3,7 @@
 //!
 //! Only texts without values of a call are judged, by the code that judges them in a call.
 
-use super::reach::{CommandReach, existing, own_data_refusal};
+use super::command_reach::{CommandReach, existing, own_data_refusal};
 use super::surroundings::{judged_values, working_directory};
 use super::{CommandSettings, CommandTool, hosts};
 use crate::definition::{Definition, LinkFault, Permission, Severity};
