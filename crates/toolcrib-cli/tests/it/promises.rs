@@ -76,6 +76,15 @@ fn check_refuses_to_read_and_write_and_assignments() {
 }
 
 #[test]
+fn a_host_that_no_call_can_reach_is_an_error_of_check() {
+    let test = with_tool(
+        "bash: ls\ntags: [run]\nsecurity: {required-permissions: ['network:external:127.0.0.1:99999']}\n",
+    );
+    let checked = test.run(&["check", "--json"]).exits(4).json();
+    assert!(checked.to_string().contains("always-refused"), "{checked}");
+}
+
+#[test]
 fn a_rule_whose_expression_assigns_is_refused() {
     let test = Test::new().config(
         "[[rules]]\nname = \"r\"\nexpr = 'tool = \"shell\"'\nverdict = \"deny\"\nreason = \"no\"\n",
