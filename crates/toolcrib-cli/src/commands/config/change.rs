@@ -263,7 +263,7 @@ pub(super) fn edit(args: &ConfigEditArgs, global: &Global, output: &Output) -> D
 /// are left to the editor.
 fn with_line(text: &str, path: &Path, setting: &Setting) -> String {
     let set = |change| config::change_text(text, &path.display().to_string(), setting, &change);
-    match set(Change::Set(setting.default.clone())) {
+    match set(SettingChange::Set(setting.default.clone())) {
         Ok(changed) if changed.before.is_none() => changed.text,
         _ => text.to_owned(),
     }
