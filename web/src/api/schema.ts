@@ -1772,6 +1772,7 @@ export interface components {
             why: string;
             kind: components["schemas"]["HeldKind"];
             workspace: string;
+            workspaceBytes?: string | null;
             tool: string;
             call: string;
             caller: string;
@@ -1799,6 +1800,7 @@ export interface components {
             why: string;
             kind: components["schemas"]["HeldKind"];
             workspace: string;
+            workspaceBytes?: string | null;
             tool: string;
             call: string;
             caller: string;
