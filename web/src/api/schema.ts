@@ -1713,6 +1713,7 @@ export interface components {
             why: string;
             kind: components["schemas"]["HeldKind"];
             workspace: string;
+            workspaceBytes?: string | null;
             tool: string;
             call: string;
             caller: string;
@@ -1740,6 +1741,7 @@ export interface components {
             why: string;
             kind: components["schemas"]["HeldKind"];
             workspace: string;
+            workspaceBytes?: string | null;
             tool: string;
             call: string;
             caller: string;

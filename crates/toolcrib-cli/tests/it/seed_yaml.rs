@@ -303,16 +303,16 @@ fn a_tool_uses_another_as_a_step() {
     let yaml = format!(
         "name: fetch-all\ndescription: Clones\ntags: [write]\n{}parameters:\n  REPO_URL:\n    type: string\n    description: Where\n",
         s0!("composition")
-            // The workspace itself is not empty here.
-            .replace("\"{WORKSPACE}\"", "\"{WORKSPACE}/there\"")
     );
-    let test = with_repository(workspace(&[]), "https://example.com/repo.git")
-        .tool("git-clone", GIT_CLONE)
-        .tool("fetch-all", yaml)
-        .trusted();
+    let test = with_repository(workspace(&[]), "https://example.com/repo.git");
+    // The user's own: it clones into the workspace, which has to be empty.
+    let tools = test.workspace().parent().unwrap().join(".toolcrib/tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::write(tools.join("git-clone.yaml"), GIT_CLONE).unwrap();
+    std::fs::write(tools.join("fetch-all.yaml"), yaml).unwrap();
     let value = test.value(&["fetch-all", "REPO_URL=https://example.com/repo.git"]);
     assert_eq!(value["steps"]["clone-repo"]["status"], "ok", "{value}");
-    assert!(test.workspace().join("there/README").is_file());
+    assert!(test.workspace().join("README").is_file());
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod check;
 mod clear;
 mod find;
 mod finish;
+mod many_files;
 mod masking;
 mod named_files;
 mod plan;

@@ -11,22 +11,31 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::bind::at_home;
+use super::many_files::{Many, pattern};
 use crate::shell::programs::{self, Fact};
 use crate::shell::{Directory, RedirectKind, Script, SimpleCommand, Word};
 use crate::workspace::{Workspace, without_parents};
 
 /// The most places that are looked at for one text. What words beyond it name is not compared.
-const MAX_LOOKS: usize = 8192;
+pub(super) const MAX_LOOKS: usize = 8192;
 /// The most directories that words are taken to be relative to.
 const MAX_DIRECTORIES: usize = 24;
 /// The longest word that is a path.
 const MAX_WORD: usize = 1024;
 /// The endings that the names of modules lack.
 const ENDINGS: [&str; 7] = ["py", "pm", "rb", "js", "mjs", "cjs", "lua"];
+/// Where packages of a project have their programs.
+const PROGRAMS_OF_PACKAGES: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
+/// Commands whose words are directories that others run in, or that are made.
+const GOES: [&str; 4] = ["cd", "pushd", "mkdir", "rmdir"];
 
 /// Files and links by their paths on the host, and what they looked like; none where nothing was.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Named(BTreeMap<PathBuf, Option<Stamp>>);
+pub(super) struct Named {
+    files: BTreeMap<PathBuf, Option<Stamp>>,
+    /// Patterns and directories, and the files that they stood for.
+    many: BTreeMap<Many, BTreeSet<PathBuf>>,
+}
 
 /// Device, inode, size, and when it was modified and changed.
 type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
@@ -51,13 +60,62 @@ impl Named {
                 }
             }
         }
+        if runs_files(script) {
+            self.add_many(script, &directories, workspace, &mut looks);
+        }
+    }
+
+    /// Takes in the files that patterns stand for, and those below directories that are named.
+    fn add_many(
+        &mut self,
+        script: &Script,
+        directories: &[PathBuf],
+        workspace: &Workspace,
+        looks: &mut usize,
+    ) {
+        let commands = script.commands.iter();
+        let commands =
+            commands.filter(|command| !command.name().is_some_and(|name| GOES.contains(&name)));
+        let words = commands.flat_map(|command| command.words.iter().skip(1));
+        let listed = script.lists.iter().flat_map(|list| &list.words);
+        let mut named = BTreeSet::new();
+        for word in words.chain(listed) {
+            for directory in directories {
+                let inside = |path: &Path| path.starts_with(workspace.root());
+                if let Some(pattern) = pattern(word).filter(|pattern| pattern.len() <= MAX_WORD) {
+                    let pattern = pattern.strip_prefix("./").unwrap_or(&pattern).to_owned();
+                    named.extend(
+                        inside(directory).then(|| Many::Fitting(directory.clone(), pattern)),
+                    );
+                } else if let Some(text) = word.as_static().filter(|text| text.len() <= MAX_WORD) {
+                    *looks += 1;
+                    let real = directory.join(at_home(text)).canonicalize();
+                    let real = real.ok().filter(|real| inside(real) && real.is_dir());
+                    named.extend(real.map(Many::Below));
+                }
+                if *looks > MAX_LOOKS {
+                    return;
+                }
+            }
+        }
+        for many in named {
+            let files = many.files(looks);
+            for file in &files {
+                *looks += 1;
+                if *looks > MAX_LOOKS {
+                    return;
+                }
+                self.note(file, workspace);
+            }
+            self.many.insert(many, files);
+        }
     }
 
     fn note(&mut self, path: &Path, workspace: &Workspace) {
         match path.canonicalize() {
             Ok(real) if real.starts_with(workspace.root()) => {
                 if let Some(stamp) = stamp(&real) {
-                    self.0.insert(real, Some(stamp));
+                    self.files.insert(real, Some(stamp));
                 }
                 // A link that leads elsewhere by then.
                 if let Some(link) = path
@@ -65,34 +123,41 @@ impl Named {
                     .ok()
                     .filter(fs::Metadata::is_symlink)
                 {
-                    self.0.insert(path.to_owned(), Some(stamp_of(&link)));
+                    self.files.insert(path.to_owned(), Some(stamp_of(&link)));
                 }
             }
             // A file that is not there yet, where a path says that it should be.
             Err(_) if path.starts_with(workspace.root()) && path.extension().is_some() => {
-                self.0.insert(path.to_owned(), None);
+                self.files.insert(path.to_owned(), None);
             }
             _ => {}
         }
     }
 
     pub(super) fn forget(&mut self, path: &Path) {
-        self.0.remove(path);
+        self.files.remove(path);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.files.is_empty() && self.many.is_empty()
     }
 
     /// Those that are not as they were, relative to the workspace. Blocks.
     pub(super) fn changed(&self, workspace: Option<&Workspace>) -> impl Iterator<Item = String> {
         let root = workspace.map(Workspace::root);
-        let changed = self.0.iter().filter(|(path, then)| {
+        let changed = self.files.iter().filter(|(path, then)| {
             let now = path.symlink_metadata().ok();
             let now = now.filter(|now| now.is_file() || now.is_symlink());
             now.map(|now| stamp_of(&now)) != **then
         });
-        changed.map(move |(path, _)| {
+        let mut looks = 0;
+        let added = self.many.iter().flat_map(move |(many, then)| {
+            let now = many.files(&mut looks);
+            now.into_iter().filter(|path| !then.contains(path))
+        });
+        let changed = changed.map(|(path, _)| path.clone());
+        changed.chain(added).map(move |path| {
+            let path = path.as_path();
             let relative = root.and_then(|root| path.strip_prefix(root).ok());
             relative.unwrap_or(path).to_string_lossy().into_owned()
         })
@@ -108,6 +173,20 @@ fn only_reads(command: &SimpleCommand) -> bool {
             || programs::is(name, Fact::Reads, "yes")
                 && programs::find(name).is_some_and(runs_nothing)
     })
+}
+
+/// Whether something in a script may run files that no word of it names: an interpreter, a program that no one here knows, or what could not
+/// be understood.
+fn runs_files(script: &Script) -> bool {
+    let runs = |name: &str| {
+        programs::version(name).is_none_or(|program| program.has(Fact::Language))
+            || programs::is(name, Fact::Reader, "shell")
+    };
+    !script.doubts.is_empty()
+        || script
+            .commands
+            .iter()
+            .any(|command| command.name().is_none_or(runs))
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
@@ -219,9 +298,12 @@ fn meanings(word: &str, directory: &Path) -> Vec<PathBuf> {
             format!("{module}/__init__.py"),
             format!("{module}/__main__.py"),
         ];
+        // `npx NAME`, `uv run NAME`
+        let packages = PROGRAMS_OF_PACKAGES.map(|place| format!("{place}/{text}"));
         let modules = named
             .into_iter()
             .chain(dotted)
+            .chain(packages)
             .map(|name| directory.join(name));
         // One that is not there is one of many names that are tried.
         paths.extend(modules.filter(|path| path.is_file()));

@@ -141,7 +141,7 @@ fn facts_with_few_values_have_one_of_them() {
         (Fact::Keyword, &["yes"]),
         (Fact::Reads, &["yes"]),
         (Fact::Harmless, &["yes"]),
-        (Fact::Filter, &["yes"]),
+        (Fact::Filter, &["yes", "code"]),
         (Fact::Executes, &["yes"]),
         (Fact::Typed, &["yes"]),
         (Fact::Before, &["1"]),

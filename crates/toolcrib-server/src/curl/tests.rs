@@ -52,13 +52,13 @@ fn more_names_than_a_tool_can_have_are_refused_soon() {
     let many =
         |count: usize, unit: &dyn Fn(usize) -> String| (0..count).map(unit).collect::<String>();
     let headers = many(20_000, &|n| format!(" -H a{n}:1"));
-    let fields = many(15_000, &|n| format!("\"token{n}\":\"x\","));
-    let marks = many(15_000, &|n| format!("\"a{n}\":\"${{b{n}}}\","));
-    let query = many(15_000, &|n| format!("a{n}={{{{b{n}}}}}&"));
+    let fields = many(10_000, &|n| format!("{{\"token\":\"v{n}\"}},"));
+    let marks = many(10_000, &|n| format!("\"a{n}\":\"${{b{n}}}\","));
+    let query = many(10_000, &|n| format!("a{n}={{{{b{n}}}}}&"));
     let long = format!("{{\"{}\":[1{}]}}", "k".repeat(100_000), ",1".repeat(50_000));
     for command in [
         format!("curl https://a.example/{headers}"),
-        format!("curl https://a.example/ --json '{{{fields}\"z\":1}}'"),
+        format!("curl https://a.example/ --json '[{fields}1]'"),
         format!("curl https://a.example/ --json '{{{marks}\"z\":1}}'"),
         format!("curl 'https://a.example/?{query}'"),
         format!("curl https://a.example/ --json '{long}'"),

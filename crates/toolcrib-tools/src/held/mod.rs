@@ -83,6 +83,9 @@ pub struct HeldItem {
     pub kind: HeldKind,
     /// The workspace.
     pub workspace: String,
+    /// The workspace's path where it is not text, as hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace_bytes: Option<String>,
     /// The tool whose run made it.
     pub tool: String,
     /// The call.
@@ -123,12 +126,22 @@ pub enum HeldKind {
 impl HeldItem {
     /// Where it was, from the workspace.
     fn relative(&self) -> PathBuf {
-        let bytes = self.path_bytes.as_deref().and_then(from_digits);
-        bytes.map_or_else(
-            || PathBuf::from(&self.path),
-            |bytes| PathBuf::from(OsString::from_vec(bytes)),
-        )
+        path_of(&self.path, self.path_bytes.as_deref())
     }
+
+    /// The workspace.
+    fn root(&self) -> PathBuf {
+        path_of(&self.workspace, self.workspace_bytes.as_deref())
+    }
+}
+
+/// A path from its text, or from its bytes where it is not text.
+fn path_of(text: &str, bytes: Option<&str>) -> PathBuf {
+    let bytes = bytes.and_then(from_digits);
+    bytes.map_or_else(
+        || PathBuf::from(text),
+        |bytes| PathBuf::from(OsString::from_vec(bytes)),
+    )
 }
 
 /// The contents of a held file, directory or link, for the person who decides.
@@ -293,7 +306,7 @@ impl HeldStore {
     /// Puts an item back where it was. Nothing that is there now is replaced.
     pub fn restore(&self, id: &str) -> Result<HeldItem, ToolError> {
         let item = self.seal(self.find(id)?)?;
-        let workspace = Workspace::open(Path::new(&item.workspace)).map_err(|error| {
+        let workspace = Workspace::open(&item.root()).map_err(|error| {
             let message = format!("the workspace of `{}` cannot be opened: {error}", item.path);
             ToolError::new(ErrorCode::FileNotFound, message)
         })?;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::copying::Allowance;
 use super::moving::{Copying, DirEntry, Moved, Replacement, remove_all};
 use super::run_file::{self, RunFile};
-use super::{HeldItem, HeldKind, HeldStore, RECORD, Taking, digits_if_not_text};
+use super::{HeldItem, HeldKind, HeldStore, RECORD, Taking, digits_if_not_text, path_of};
 use crate::call::context::CallContext;
 use crate::model::caller::Caller;
 use crate::model::ids::CallId;
@@ -50,11 +50,20 @@ struct State {
 /// Whose run it is.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct About {
-    workspace: PathBuf,
+    workspace: String,
+    /// Its path where that is not text, as hexadecimal digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    workspace_bytes: Option<String>,
     tool: String,
     call: CallId,
     caller: Caller,
     question: String,
+}
+
+impl About {
+    fn root(&self) -> PathBuf {
+        path_of(&self.workspace, self.workspace_bytes.as_deref())
+    }
 }
 
 impl HeldRun {
@@ -97,7 +106,8 @@ impl HeldRun {
             store: store.clone(),
             workspace: Arc::clone(workspace),
             about: About {
-                workspace: workspace.root().to_owned(),
+                workspace: workspace.root().to_string_lossy().into_owned(),
+                workspace_bytes: digits_if_not_text(workspace.root()),
                 tool: tool.to_owned(),
                 call,
                 caller,
@@ -143,7 +153,8 @@ impl HeldRun {
             path: relative.to_string_lossy().into_owned(),
             why: planted.why.clone(),
             kind: HeldKind::Taken,
-            workspace: self.about.workspace.to_string_lossy().into_owned(),
+            workspace: self.about.workspace.clone(),
+            workspace_bytes: self.about.workspace_bytes.clone(),
             tool: self.about.tool.clone(),
             call: self.about.call.clone(),
             caller: self.about.caller.clone(),
@@ -287,7 +298,7 @@ impl HeldStore {
         failed
             .map(|(error, path)| {
                 format!(
-                    "a command was killed, and what it left in its workspace could not be looked at: {error} (`{}`)",
+                    "a command was killed, and what it left in its workspace could not be looked at: {error} (it is tried again; to forget it, remove `{}`)",
                     path.display()
                 )
             })
@@ -304,11 +315,12 @@ impl HeldStore {
             .position(|byte| *byte == b'\n')
             .unwrap_or(text.len());
         let (head, rest) = text.split_at(end);
-        if let Ok(about) = serde_json::from_slice::<About>(head)
-            && let Ok(workspace) = Workspace::open(&about.workspace)
-        {
+        if let Ok(about) = serde_json::from_slice::<About>(head) {
+            let root = about.root();
+            // It may be on a disk that is not there now: what the run left is not forgotten.
+            let workspace = Workspace::open(&root).map_err(io::Error::other)?;
             self.resume(&workspace, &about.call)?;
-            let policy = Policy::new(Level::Process, &about.workspace);
+            let policy = Policy::new(Level::Process, &root);
             let planted = recover(&policy, rest.trim_ascii_start())?;
             let run = HeldRun {
                 store: self.clone(),

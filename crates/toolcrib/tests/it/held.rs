@@ -1,9 +1,11 @@
 //! Killed at any system call that changes files, a process that takes planted things out of a workspace loses nothing: the next one
 //! finishes its work.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Write as _;
 use std::os::fd::AsRawFd as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -83,6 +85,14 @@ fn child() {
         Ok("recover") => {
             between_stops(|| crib(&home, &workspace));
         }
+        Ok("leave") => {
+            let crib = crib(&home, &workspace);
+            let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+            run.begin(b"").unwrap();
+            plant(&workspace);
+            // As if it was killed: nothing is dropped.
+            std::process::exit(0);
+        }
         _ => {
             let crib = crib(&home, &workspace);
             let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
@@ -105,6 +115,60 @@ fn child_in(home: &Path, workspace: &Path, operation: &str) -> Command {
     command.env("TOOLCRIB_TEST_HELD_WORKSPACE", workspace);
     command.env("TOOLCRIB_TEST_OPERATION", operation);
     command
+}
+
+#[test]
+fn a_killed_run_is_not_forgotten_while_its_workspace_cannot_be_opened() {
+    let (home, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (workspace, away) = (place.path().join("there"), place.path().join("away"));
+    let other = place.path().join("other");
+    fs::create_dir(&workspace).unwrap();
+    fs::create_dir(&other).unwrap();
+    let left = child_in(home.path(), &workspace, "leave").status().unwrap();
+    assert!(left.success());
+    fs::rename(&workspace, &away).unwrap();
+    let store = crib(home.path(), &other).held().clone();
+    let said = store.recover();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("could not be looked at"), "{said:?}");
+    assert_eq!(store.list().unwrap(), []);
+    fs::rename(&away, &workspace).unwrap();
+    assert_eq!(store.recover(), [""; 0]);
+    check(
+        home.path(),
+        &workspace,
+        false,
+        "after the workspace was away",
+    );
+}
+
+#[test]
+fn a_workspace_whose_path_is_not_text_is_looked_after_too() {
+    let (home, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let workspace = place.path().join(OsStr::from_bytes(b"work\xff"));
+    fs::create_dir(&workspace).unwrap();
+    let crib = crib(home.path(), &workspace);
+    let (_, run) = crib.look_after(sandbox::Command::new("true")).unwrap();
+    run.begin(b"").unwrap();
+    fs::write(workspace.join(".envrc"), "evil\n").unwrap();
+    let policy = Policy::new(Level::Process, &workspace);
+    run.planted(&recover(&policy, b"").unwrap(), Moment::Ended);
+    run.end(&[]);
+    let store = crib.held();
+    let items = store.list().unwrap();
+    assert_eq!(items.len(), 1, "{items:?}");
+    assert!(!workspace.join(".envrc").exists());
+    store.restore(&items[0].id).unwrap();
+    assert_eq!(
+        fs::read_to_string(workspace.join(".envrc")).unwrap(),
+        "evil\n"
+    );
+    // One that was killed is found again, too.
+    fs::remove_file(workspace.join(".envrc")).unwrap();
+    let left = child_in(home.path(), &workspace, "leave").status().unwrap();
+    assert!(left.success());
+    assert_eq!(store.recover(), [""; 0]);
+    assert!(!workspace.join(".envrc").exists());
 }
 
 /// The names in a directory and beneath.

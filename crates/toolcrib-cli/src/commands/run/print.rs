@@ -267,7 +267,7 @@ pub(in crate::commands) fn planted_note(path: &str) -> String {
 /// What was held, and how it comes back.
 pub(in crate::commands) fn held_note(note: &HeldNote) -> String {
     format!(
-        "held `{}`, because {}; `toolcrib held show {id}` shows it, `toolcrib held restore {id}` puts it back",
+        "held `{}`, because {}; it may be your own, if you made it while the command ran: `toolcrib held show {id}` shows it, `toolcrib held restore {id}` puts it back",
         text::visible_line(&note.path),
         text::visible_line(&note.why),
         id = short(&note.id)

@@ -33,6 +33,30 @@ const TEXT_OPTIONS: &[&str] = &[
     "--shell",
 ];
 
+/// What comes before code in nearly all programs that take some.
+const CODE_OPTIONS: &[&str] = &["-c", "-e", "--eval", "--execute", "-Q", "eval"];
+
+/// Programs without a row in the table to which those letters mean something else.
+const OTHER_LETTERS: &[&str] = &[
+    "bunzip2",
+    "bzip2",
+    "cksum",
+    "cmp",
+    "diff",
+    "diff3",
+    "hexdump",
+    "mosquitto_pub",
+    "od",
+    "pr",
+    "pv",
+    "sdiff",
+    "strings",
+    "sum",
+    "unzstd",
+    "zstd",
+    "zstdcat",
+];
+
 /// Refuses values in texts of other languages.
 pub(super) fn check(bash: &Bash, script: &Script, shape: &Shape) -> Vec<TemplateProblem> {
     let mut problems: Vec<TemplateProblem> = Vec::new();
@@ -291,13 +315,20 @@ fn values_in(variable: &str, shape: &Shape) -> Vec<usize> {
 fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool)> {
     let words = &command.words[1..];
     let Some(program) = programs::find(name) else {
-        return Vec::new();
+        return match programs::version(name) {
+            Some(_) => Vec::new(),
+            None => unknown(name, command),
+        };
     };
     if program.lists(Fact::Evaluates, "words") {
         return words.iter().map(|word| (word, false)).collect();
     }
     if program.has(Fact::Filter) {
-        return filter(words).into_iter().map(|word| (word, true)).collect();
+        let partial = program.get(Fact::Filter) == "yes";
+        return filter(words)
+            .map(|word| (word, partial))
+            .into_iter()
+            .collect();
     }
     let options: Vec<&str> = program
         .words(Fact::Evaluates)
@@ -306,7 +337,11 @@ fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool
     let mut found = Vec::new();
     for (index, word) in words.iter().enumerate() {
         let start = word.literal_prefix();
-        if options.contains(&start) && word.is_static() {
+        if options.contains(&start) && word.is_static() && !start.starts_with('-') {
+            // A subcommand: its options may come before the code.
+            found.extend(words[index + 1..].iter().map(|word| (word, false)));
+            break;
+        } else if options.contains(&start) && word.is_static() {
             found.extend(words.get(index + 1).map(|word| (word, false)));
         } else if options
             .iter()
@@ -325,6 +360,22 @@ fn code_words<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool
     found
 }
 
+/// The words of a program that no one here knows which follow what usually comes before code.
+fn unknown<'c>(name: &str, command: &'c SimpleCommand) -> Vec<(&'c Word, bool)> {
+    // A file of the workspace is the author's own.
+    let first = command.words.first().and_then(Word::as_static);
+    let own = first.is_some_and(|path| !path.starts_with('/') && path.contains('/'));
+    if own || OTHER_LETTERS.contains(&name) {
+        return Vec::new();
+    }
+    let pairs = command.words[1..].windows(2);
+    let code = pairs.filter(|pair| {
+        let option = pair[0].as_static();
+        option.is_some_and(|option| CODE_OPTIONS.contains(&option))
+    });
+    code.map(|pair| (&pair[1], false)).collect()
+}
+
 /// The program of `jq`: its first operand.
 fn filter(words: &[Word]) -> Option<&Word> {
     let mut at = 0;
@@ -334,6 +385,8 @@ fn filter(words: &[Word]) -> Option<&Word> {
             "--arg" | "--argjson" | "--slurpfile" | "--rawfile" | "--argfile" => 3,
             "--indent" | "-L" => 2,
             "-f" | "--from-file" => return None,
+            // Subcommands of `yq`.
+            "eval" | "eval-all" | "e" | "ea" if word.is_static() => 1,
             _ if start.starts_with('-') && start.len() > 1 => 1,
             _ => return Some(word),
         };

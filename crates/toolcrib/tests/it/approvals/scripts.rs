@@ -632,6 +632,52 @@ async fn other_files_that_a_command_names_are_asked_about_again() {
 }
 
 #[tokio::test]
+async fn files_that_a_pattern_or_a_directory_stands_for_are_asked_about_again() {
+    for (command, changed) in [
+        ("sh ./*.sh; : deploy", "x.sh"),
+        ("for f in *.sh; do sh \"$f\"; done; : deploy", "x.sh"),
+        ("for f in *.sh; do sh \"$f\"; done; : deploy", "new.sh"),
+        ("sh \"$(ls *.sh)\"; : deploy", "x.sh"),
+        ("cat scripts/* | sh; : deploy", "scripts/x.sh"),
+        ("cat scripts/* | sh; : deploy", "scripts/new.sh"),
+        ("ls scripts/*.sh | xargs -n1 sh; : deploy", "scripts/x.sh"),
+        (
+            "find scripts -type f -exec sh {} \\;; : deploy",
+            "scripts/sub/y.sh",
+        ),
+        (
+            "find scripts -type f -exec sh {} \\;; : deploy",
+            "scripts/sub/new.sh",
+        ),
+        ("run-parts scripts; : deploy", "scripts/x.sh"),
+        ("run-parts scripts; : deploy", "scripts/new.sh"),
+        ("npx thing deploy", "node_modules/.bin/thing"),
+    ] {
+        let scene = Scene::new();
+        for file in [
+            "x.sh",
+            "scripts/x.sh",
+            "scripts/sub/y.sh",
+            "node_modules/.bin/thing",
+        ] {
+            scene.script(file, "first\n");
+        }
+        let crib = scene.queueing();
+        let call = crib.registry().execute_async(shell(command));
+        let first = asked(&crib).await;
+        scene.script(changed, "evil\n");
+        let _ = approve(&crib, &first);
+        let second = asked(&crib).await;
+        assert_ne!(second.request.id, first.request.id, "{command}");
+        let why = format!("`{changed}` changed since this was last asked");
+        let reason = &second.request.reason;
+        assert!(reason.contains(&why), "{command}: {reason}");
+        call.cancel();
+        call.outcome().await;
+    }
+}
+
+#[tokio::test]
 async fn what_a_command_only_reads_may_change_while_it_waits() {
     for command in [
         "grep deploy app.log | sort | head -3",
