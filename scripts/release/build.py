@@ -1,6 +1,5 @@
 """`release.sh build`: every package of every target, and `release.sh check`."""
 
-import json
 import shutil
 import time
 
@@ -15,7 +14,7 @@ import sign
 import texts
 import wheel
 from archive import File, sha256, tar_gz
-from settings import ROOT, WORK, Refused, run, say
+from settings import WORK, Refused, say
 
 MB = 1_000_000
 LIMITS = {".tar.gz": 10 * MB, ".whl": 11 * MB, ".tgz": 11 * MB}

@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 from archive import File
-from settings import ROOT, WORK, run
+from settings import ROOT, run
 import toolchain
 
 SUMMARY = "The tool system that LLM agents run on: define a tool once, run it safely anywhere."

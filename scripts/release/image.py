@@ -6,13 +6,12 @@ The base is a few packages of Debian, unpacked and never started; so it is made 
 import io
 import json
 import re
-import shutil
 import tarfile
 from datetime import datetime, timezone
 
 import contents
-from archive import File, gz, sha256, tar, tar_gz
-from settings import TOOLS, WORK, run, say
+from archive import File, gz, sha256, tar
+from settings import TOOLS, run, say
 
 PACKAGES = ["bash", "ca-certificates", "coreutils", "findutils", "git", "grep", "sed"]
 SUITE = "bookworm"

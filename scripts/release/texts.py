@@ -3,7 +3,6 @@
 import json
 
 import contents
-import npm
 import wheel
 from settings import ROOT
 

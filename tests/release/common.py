@@ -4,14 +4,11 @@ import asyncio
 import contextlib
 import functools
 import http.server
-import io
-import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import threading
 import time

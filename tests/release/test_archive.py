@@ -3,9 +3,7 @@
 import hashlib
 import json
 import os
-import pathlib
 import shutil
-import subprocess
 import tarfile
 import unittest
 

@@ -205,7 +205,6 @@ fn a_server_that_runs_refuses_to_write_once_a_newer_version_has_changed_its_home
     for words in [
         &["bundle", "new", "after"][..],
         &["bundle", "rm", "acme", "--yes"],
-        &["bundle", "edit", "acme", "--name", "Acme"],
         &["grants", "add", "shell", "command=ls", "--yes"],
         &["clients", "add", "ci"],
     ] {
