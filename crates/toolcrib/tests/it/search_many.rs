@@ -100,9 +100,9 @@ impl Read {
             let allowed = [0, 0, 0, 0, 1, 1, 1, 1, 2][word.chars().count().min(8)];
             let class = if all.clone().any(|one| one == word) {
                 Class::WholeWord
-            } else if all.clone().any(|one| one.starts_with(word)) {
-                Class::Fuzzy
-            } else if allowed > 0 && all.any(|one| edits(one, word) <= allowed) {
+            } else if all
+                .any(|one| one.starts_with(word) || allowed > 0 && edits(one, word) <= allowed)
+            {
                 Class::Fuzzy
             } else {
                 return None;
