@@ -1184,7 +1184,9 @@ export interface components {
         Approval: {
             id: string;
             stepId: string;
+            callId: string;
             tool: string;
+            calledBy?: string | null;
             args: {
                 [key: string]: unknown;
             };
@@ -1375,6 +1377,8 @@ export interface components {
             ok: number;
             /** Format: uint64 */
             failed: number;
+            /** Format: uint64 */
+            refused: number;
             codes: {
                 [key: string]: number;
             };
@@ -1384,6 +1388,7 @@ export interface components {
             durationMs: components["schemas"]["Durations"];
             firstAt?: string | null;
             lastAt?: string | null;
+            lastCode?: string | null;
         };
         Calls: {
             calls: components["schemas"]["CallState"][];
@@ -1492,11 +1497,6 @@ export interface components {
             message: string;
             pointer?: string | null;
             help?: string | null;
-        };
-        Definitions: {
-            tools: unknown[];
-            losses: components["schemas"]["Loss"][];
-            dropped: components["schemas"]["Dropped"][];
         };
         /** DetailedOutcome */
         DetailedOutcome: {
@@ -1617,7 +1617,7 @@ export interface components {
             state?: components["schemas"]["FilterState"] | null;
         };
         /** @enum {string} */
-        FilterState: "on" | "off" | "attention" | "untagged";
+        FilterState: "on" | "off" | "attention" | "failing" | "untagged";
         Finding: {
             rule: string;
             verdict: components["schemas"]["Verdict"];
@@ -2159,6 +2159,17 @@ export interface components {
             secrets: components["schemas"]["SecretRow"][];
             nextPageToken?: string | null;
         };
+        Sent: {
+            tools: unknown[];
+            losses: components["schemas"]["Loss"][];
+            dropped: components["schemas"]["Dropped"][];
+            texts: components["schemas"]["SentText"][];
+        };
+        SentText: {
+            text: string;
+            /** Format: uint64 */
+            tokens: number;
+        };
         Served: {
             version: string;
             home: string;
@@ -2247,6 +2258,7 @@ export interface components {
             tools?: string[] | null;
             filter?: components["schemas"]["Filter"] | null;
             isEnabled: boolean;
+            dryRun?: boolean;
         };
         /** TaggedOutcome */
         TaggedOutcome: {
@@ -2400,6 +2412,8 @@ export interface components {
             ok: number;
             /** Format: uint64 */
             failed: number;
+            /** Format: uint64 */
+            refused: number;
             codes: {
                 [key: string]: number;
             };
@@ -2409,6 +2423,7 @@ export interface components {
             durationMs: components["schemas"]["Durations"];
             firstAt?: string | null;
             lastAt?: string | null;
+            lastCode?: string | null;
         };
         ToolText: {
             scope: string;
@@ -4242,7 +4257,7 @@ export interface operations {
                 bundle?: string;
                 text?: string;
                 parent?: string;
-                status?: "running" | "waiting" | "done" | "ok" | "failed";
+                status?: "running" | "waiting" | "done" | "ok" | "failed" | "refused" | "error";
                 caller?: string;
                 since?: string;
                 until?: string;
@@ -5698,7 +5713,9 @@ export interface operations {
     };
     listRules: {
         parameters: {
-            query?: never;
+            query?: {
+                tool?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5730,6 +5747,14 @@ export interface operations {
                 };
             };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -5856,6 +5881,7 @@ export interface operations {
                 bundle?: string;
                 tools?: string;
                 strict?: boolean;
+                texts?: boolean;
             };
             header?: never;
             path: {
@@ -5870,7 +5896,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Definitions"];
+                    "application/json": components["schemas"]["Sent"];
                 };
             };
             400: {
