@@ -79,7 +79,7 @@ def source(settings, version, own):
             f"rustc {version} has no standard library for every target, and release.toml names no source of it; `rustup target add` the targets"
         )
     deb = TOOLS / "rust-src.deb"
-    download(known["url"], known["sha256"], deb)
+    download(mirror() + known["path"], known["sha256"], deb)
     unpacked = TOOLS / "rust-src"
     shutil.rmtree(unpacked, ignore_errors=True)
     run("dpkg-deb", "-x", deb, unpacked)
@@ -121,6 +121,17 @@ def build_std(triple):
         if not file.name.startswith("libnothing-"):
             shutil.copy(file, library)
     shutil.rmtree(place / "target")
+
+
+def mirror():
+    """Where apt gets Debian's packages."""
+    if not shutil.which("apt-get"):
+        raise Refused("the source of the standard library is a package of Debian, and there is no apt-get: `rustup target add` the targets")
+    listed = run("apt-get", "indextargets", "--format", "$(REPO_URI)", capture_output=True, text=True).stdout.split()
+    own = [uri for uri in listed if uri.rstrip("/").endswith("/debian")]
+    if not own:
+        raise Refused("apt has no mirror of Debian: `rustup target add` the targets")
+    return own[0].rstrip("/") + "/"
 
 
 def download(url, sha256, to):

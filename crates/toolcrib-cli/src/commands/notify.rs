@@ -1,4 +1,4 @@
-//! Tells the service manager that the server is ready, or stops (`sd_notify(3)`): one datagram to the socket that `NOTIFY_SOCKET` names.
+//! Reports to the service manager that the server is ready, or stops (`sd_notify(3)`): one datagram to the socket that `NOTIFY_SOCKET` names.
 
 use std::ffi::OsStr;
 use std::io;

@@ -90,7 +90,7 @@ fn fitting(directory: &Path, parts: &[&str], looks: &mut usize, found: &mut BTre
     }
 }
 
-/// What is in a directory, and whether it is one itself. Nothing once that was too much.
+/// The entries of a directory, and whether it is one itself. Nothing once that was too much.
 fn entries(directory: &Path, looks: &mut usize) -> Vec<(PathBuf, bool)> {
     let left = super::named_files::MAX_LOOKS.saturating_sub(*looks);
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();

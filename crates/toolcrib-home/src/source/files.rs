@@ -101,7 +101,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, String> {
 pub(super) struct Names {
     /// `*.yaml`, `*.yml` and `*.json`, sorted.
     pub(super) tools: Vec<String>,
-    /// What is odd: `.yml` beside the same name in `.yaml`, `.YAML` and `.jsonc` files, names that are not text, files beyond the bound.
+    /// Odd files: `.yml` beside the same name in `.yaml`, `.YAML` and `.jsonc` files, names that are not text, files beyond the bound.
     pub(super) odd: Vec<String>,
 }
 

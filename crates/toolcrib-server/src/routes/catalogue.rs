@@ -53,8 +53,8 @@ struct Sent {
     #[serde(flatten)]
     definitions: Definitions,
     /// Of each tool, if `texts` was asked for: the bytes that a model's provider is sent.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    texts: Vec<SentText>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    texts: Option<Vec<SentText>>,
 }
 
 /// One definition as it is sent.
@@ -140,8 +140,8 @@ fn definitions_for(crib: &Crib, asked: &ApiRequest) -> Answer {
     let options = DefinitionOptions { strict };
     let made = definitions(specs.iter().map(AsRef::as_ref), provider, &options);
     let texts = match asked.query.flag("texts")? {
-        true => made.tools.iter().map(sent_text).collect(),
-        false => Vec::new(),
+        true => Some(made.tools.iter().map(sent_text).collect()),
+        false => None,
     };
     let sent = Sent {
         definitions: made,

@@ -158,7 +158,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
 }
 
-/// What is tested.
+/// The tool or text under test.
 struct Subject {
     definition: FileDefinition,
     bundle: toolcrib::Slug,

@@ -124,7 +124,7 @@ struct UpstreamTool {
     description: String,
     /// A digest of what it is.
     digest: String,
-    /// What is doubtful about it.
+    /// The warnings about it.
     warnings: Vec<String>,
 }
 

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_stay_within_the_limit_as_text() {
+    fn bytes_that_are_not_text_stay_within_the_limit_as_text() {
         let noise = vec![0xff; 900];
         let (text, cut) = kept(1000, &[&noise]);
         assert!(cut && text.len() <= 1000, "{}", text.len());

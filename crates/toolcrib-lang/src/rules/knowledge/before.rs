@@ -42,7 +42,7 @@ struct Pipeline {
     lists: [OnceCell<Option<usize>>; 2],
 }
 
-/// What is known of a command once someone asked.
+/// Facts about a command, kept once they were asked for.
 #[derive(Default)]
 struct Known {
     lists_everything: OnceCell<bool>,

@@ -54,7 +54,7 @@ enum AddedWarning {
     Looks(String),
 }
 
-/// What is doubtful about a definition, as `toolcrib check` reports it.
+/// The warnings about a definition, as `toolcrib check` reports it.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "the shape of a value that is made by hand")]
 struct DefinitionWarning {
@@ -62,7 +62,7 @@ struct DefinitionWarning {
     code: String,
     /// Always `warning`.
     severity: String,
-    /// What is doubtful.
+    /// The warnings.
     message: String,
     /// Where, as a JSON pointer; left out if it is about the whole definition.
     pointer: Option<String>,
@@ -408,7 +408,7 @@ fn warning(pointer: &str, problem: &Problem) -> Value {
     warning
 }
 
-/// What is wrong of a definition, with places as JSON pointers: the text that was read is not the one that was sent.
+/// The errors of a definition, with places as JSON pointers: the text that was read is not the one that was sent.
 fn faulty(name: &str, text: &[u8], problems: &[Problem]) -> Option<ToolError> {
     let errors: Vec<(String, &Problem)> = problems
         .iter()

@@ -312,6 +312,12 @@ impl Fuzz {
         let Found::Operation(number) = found else {
             let allowed: &[u16] = match found {
                 Found::OtherMethod => &[400, 401, 403, 405],
+                // Pages, and what leads to them, are for browsers and not described.
+                Found::Nothing if is_for_browsers(&sent.path) => match (status, content.as_deref())
+                {
+                    (200, Some(content)) if content.starts_with("text/html") => return Ok(status),
+                    _ => &[400, 401, 403, 404, 405],
+                },
                 Found::Nothing | Found::Operation(_) => &[400, 401, 403, 404],
             };
             // A browser that asks beforehand, and the way in for people.
@@ -487,4 +493,8 @@ async fn read(mut body: Body) -> Vec<u8> {
         }
     }
     bytes
+}
+
+fn is_for_browsers(path: &str) -> bool {
+    path.starts_with("/ui") || ["/", "/health", "/docs", "/openapi.json"].contains(&path)
 }

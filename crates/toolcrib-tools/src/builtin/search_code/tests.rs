@@ -401,14 +401,14 @@ fn a_match_that_spans_lines_has_all_of_them() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told() {
+fn unreadable_files_are_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let root = tree(&[("closed/file", "x"), ("secret", "x"), ("open", "x")]);
     for path in ["closed", "secret"] {
         fs::set_permissions(root.path().join(path), fs::Permissions::from_mode(0o000)).unwrap();
     }
     if fs::read(root.path().join("secret")).is_ok() {
-        eprintln!("SKIPPED what_cannot_be_read_is_told: this user reads everything");
+        eprintln!("SKIPPED unreadable_files_are_reported: this user reads everything");
         return;
     }
     let answer = find(root.path(), json!({"query": "x"}));

@@ -319,8 +319,8 @@ fn damaged_files_concern_no_one_else() {
 }
 
 #[test]
-fn a_file_of_another_user_concerns_nobody_else() {
-    const NAME: &str = "approvals::questions::a_file_of_another_user_concerns_nobody_else";
+fn a_file_of_another_user_concerns_that_user_alone() {
+    const NAME: &str = "approvals::questions::a_file_of_another_user_concerns_that_user_alone";
     if ran_again_as_nobody(NAME) {
         return;
     }

@@ -632,7 +632,7 @@ async fn other_files_that_a_command_names_are_asked_about_again() {
 }
 
 #[tokio::test]
-async fn files_that_a_pattern_or_a_directory_stands_for_are_asked_about_again() {
+async fn files_of_a_pattern_or_a_directory_are_asked_about_again() {
     for (command, changed) in [
         ("sh ./*.sh; : deploy", "x.sh"),
         ("for f in *.sh; do sh \"$f\"; done; : deploy", "x.sh"),

@@ -113,7 +113,7 @@ async fn what_led_to_a_redirection_was_sent_whatever_becomes_of_the_next_hop() {
 }
 
 #[tokio::test]
-async fn retry_after_is_waited_for_if_there_is_time_and_else_told_at_once() {
+async fn retry_after_is_waited_for_if_there_is_time_and_else_reported_at_once() {
     let server = ScriptedServer::script([
         Reply::status(429).header("Retry-After", "1"),
         Reply::ok("1"),
