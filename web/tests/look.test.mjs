@@ -59,7 +59,7 @@ describe("what people look at", () => {
     const at = async (page, path) => {
       await visit(page, path);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.getByText(/^(Loading…|正在加载…)$/).waitFor({ state: "detached" });
+      await page.getByText(/^(Loading…|正在加载…)$/).first().waitFor({ state: "detached" });
     };
     test(`every page is sound and accessible: ${look}`, async () => {
       const page = await crib.page(browser, options);

@@ -77,7 +77,7 @@ fn run_says_what_it_held_and_how_it_comes_back() {
         .prints("done\n");
     assert!(
         ran.stderr
-            .contains("held `.husky`, because git runs it as its hooks; `toolcrib held show "),
+            .contains("held `.husky`, because git runs it as its hooks; it may be your own, if you made it while the command ran: `toolcrib held show "),
         "{}",
         ran.stderr
     );

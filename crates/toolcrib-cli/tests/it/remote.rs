@@ -280,6 +280,17 @@ fn a_server_that_was_named_is_not_passed_over() {
     Ran::of(other.output().unwrap())
         .exits(5)
         .says("UNAUTHENTICATED: TOOLCRIB_TOKEN is not this server's");
+    test.run(&[
+        "--server",
+        words[1],
+        "run",
+        "read_file",
+        "path=a.txt",
+        "--dry-run",
+    ])
+    .exits(0)
+    .shows("would    ")
+    .says("nothing was done");
     serving.kill();
     test.run(&words)
         .exits(8)
@@ -307,17 +318,6 @@ fn a_server_that_was_named_is_not_passed_over() {
     Ran::of(other.output().unwrap())
         .exits(2)
         .says("in plain text");
-    test.run(&[
-        "--server",
-        words[1],
-        "run",
-        "read_file",
-        "path=a.txt",
-        "--dry-run",
-    ])
-    .exits(0)
-    .shows("would    ")
-    .says("nothing was done");
     test.run(&["--server", words[1], "--workspace", ".", "run", "read_file"])
         .exits(2)
         .says("the workspace is the server's");

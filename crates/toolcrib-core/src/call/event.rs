@@ -15,7 +15,24 @@ use super::live::Live;
 use super::mask::EventMask;
 use crate::model::ids::CallId;
 use crate::model::mask::Secrets;
-use crate::record::{MAX_STEP_NAME, MAX_STEPS, StepRecord};
+
+/// How many steps a record has at most, and how long a name of one is.
+pub const MAX_STEPS: usize = 32;
+const MAX_STEP_NAME: usize = 64;
+
+/// One step of the tool of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRecord {
+    /// Its name, which may be shortened.
+    pub name: String,
+    /// How it ended: `ok`, `failed`, `skipped`, `timeout`, `cancelled`.
+    pub status: String,
+    /// When it began, in milliseconds after the call arrived.
+    pub start_ms: f64,
+    /// How long it took, in milliseconds.
+    pub duration_ms: f64,
+}
 
 /// Something that happened during a call.
 #[derive(Debug, Clone, Serialize, Deserialize)]

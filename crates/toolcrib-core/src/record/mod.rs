@@ -8,6 +8,8 @@ pub mod replay;
 pub(crate) use hooks::RecordHooks;
 pub use hooks::RecordSubscription;
 
+pub use crate::call::event::{MAX_STEPS, StepRecord};
+
 use crate::poll::BoxFuture;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -49,24 +51,6 @@ impl Recorder for NoRecord {
     fn record(&self, _record: CallRecord) {}
 
     fn note(&self, _record: &CallRecord) {}
-}
-
-/// How many steps a record has at most, and how long a name of one is.
-pub const MAX_STEPS: usize = 32;
-pub(crate) const MAX_STEP_NAME: usize = 64;
-
-/// One step of the tool of a call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StepRecord {
-    /// Its name, which may be shortened.
-    pub name: String,
-    /// How it ended: `ok`, `failed`, `skipped`, `timeout`, `cancelled`.
-    pub status: String,
-    /// When it began, in milliseconds after the call arrived.
-    pub start_ms: f64,
-    /// How long it took, in milliseconds.
-    pub duration_ms: f64,
 }
 
 /// The stored record of a call. Secrets are masked before this is made.

@@ -69,7 +69,7 @@ fn every_function_of_a_store_that_writes_is_killed_and_refused() {
 }
 
 /// Where a source is shown to survive kills and refusals: a file of these tests, and a name in it.
-const PROOFS: [(&str, &str, &str); 20] = [
+const PROOFS: [(&str, &str, &str); 21] = [
     ("approval/grants.rs", ONE, ""),
     ("approval/queue/answer.rs", "approvals/crash.rs", "fn child"),
     ("approval/queue/ticket.rs", "approvals/crash.rs", "fn child"),
@@ -102,6 +102,7 @@ const PROOFS: [(&str, &str, &str); 20] = [
         "store/crash.rs",
         "every_kind_of_write_is_killed",
     ),
+    ("format.rs", ONE, ""),
     ("record/replay.rs", ONE, ""),
     (
         "record/usage/files.rs",
