@@ -66,6 +66,7 @@ serve_leg() {
     local status=0
     rm -rf "$place/serve"
     mkdir -p "$place/serve/work"
+    : >"$place/serve/said"
     (
         background=()
         # shellcheck disable=SC2317
@@ -75,6 +76,7 @@ serve_leg() {
             serve --addr 127.0.0.1:0 2>"$place/serve/said" &
         background+=($!)
         printed "$place/serve/said" 's/^listening on \(http.*\)$/\1/p'
+        : >"$place/serve/proxy"
         node tests/conformance/with-token.mjs "$url" "$(cat "$place/serve/home/token")" >"$place/serve/proxy" &
         background+=($!)
         printed "$place/serve/proxy" p

@@ -229,9 +229,11 @@ describe("settings, calls, metrics", () => {
     const caller = page.getByRole("combobox", { name: "Caller" });
     await caller.selectOption(await caller.locator("option").filter({ hasText: "assistant" }).innerText());
     await rows.nth(2).waitFor({ state: "detached" });
+    await rows.nth(1).waitFor();
     assert.deepEqual((await rows.getByRole("link").allInnerTexts()).sort(), ["greet", "read_file"]);
     await page.getByRole("combobox", { name: "Bundle" }).selectOption("core");
-    await rows.nth(1).waitFor({ state: "detached" });
+    await rows.filter({ hasText: "greet" }).waitFor({ state: "detached" });
+    await rows.first().waitFor();
     assert.deepEqual(await rows.getByRole("link").allInnerTexts(), ["read_file"]);
     // The address says it too: it can be given to someone.
     await page.reload();
