@@ -205,7 +205,7 @@ fn tool(schema: &Value, url: &str) -> Value {
     })
 }
 
-/// A call, every other one of more bytes than are read at once.
+/// A call; an odd one has more bytes than are read at once.
 fn quick_call(client: &Client, number: usize) -> Duration {
     let begun = Instant::now();
     let path = format!("{}hello.txt", "./".repeat(number % 2 * 400));
@@ -256,9 +256,7 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
         }
     };
     let (attacker, other) = (client("attacker"), client("other"));
-    let alone = p99((0..ALONE)
-        .map(|number| quick_call(&other, number))
-        .collect());
+    let alone = p99((0..ALONE).map(|_| quick_call(&other, 0)).collect());
 
     let (bundle, _) = TOOLS.rsplit_once('/').unwrap();
     let (status, made) = server.put(
@@ -276,11 +274,13 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
     let requests = attack(&pages.url("/page/"));
     let sent = requests.len();
     let (requests, is_over) = (Mutex::new(requests), AtomicBool::new(false));
+    let slowest_attack = Mutex::new(Duration::ZERO);
     let beside = std::thread::scope(|scope| {
         let calls = scope.spawn(|| {
             let mut times = Vec::new();
             while !is_over.load(Ordering::Relaxed) || times.len() < ALONE {
-                times.push(quick_call(&other, times.len()));
+                let is_long = times.len() % 2 == 1;
+                times.push((is_long, quick_call(&other, times.len())));
             }
             times
         });
@@ -291,6 +291,9 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
                     while let Some(request) = next() {
                         let begun = Instant::now();
                         let status = request.send(&attacker, &operator);
+                        let mut slowest = slowest_attack.lock().unwrap();
+                        *slowest = begun.elapsed().max(*slowest);
+                        drop(slowest);
                         println!(
                             "{} to {} ({} bytes): {status:?} in {:?}",
                             request.name,
@@ -315,14 +318,24 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
         calls.join().unwrap()
     });
     let calls = beside.len();
+    // A text that is read aside waits for the one that is being read, and for no more of the same client.
+    let (long, beside): (Vec<_>, Vec<_>) = beside.into_iter().partition(|(is_long, _)| *is_long);
+    let [long, beside] =
+        [long, beside].map(|times| times.into_iter().map(|(_, took)| took).collect::<Vec<_>>());
+    let long = p99(long);
+    let slowest_attack = slowest_attack.into_inner().unwrap();
     let slowest = beside.iter().max().copied();
     let beside = p99(beside);
     let peak = server.peak_memory();
     println!(
-        "{sent} requests; alone {alone:?}, beside them {beside:?} of {calls} calls, at most {slowest:?}; {peak} KB"
+        "{sent} requests, at most {slowest_attack:?}; alone {alone:?}, beside them {beside:?} of {calls} calls, at most {slowest:?}; long ones {long:?}; {peak} KB"
     );
     assert!(server.is_running(), "{}", server.said());
     assert!(peak < MEMORY, "the server took {peak} KB");
+    assert!(
+        long <= slowest_attack,
+        "the other client's long calls took {long:?}, the slowest of the attack {slowest_attack:?}"
+    );
     assert!(
         beside <= 3 * alone.max(FLOOR),
         "the other client's calls took {beside:?} instead of {alone:?}"

@@ -1,5 +1,5 @@
 //! The `tests:` of tools: of YAML tools (S0) each in a throw-away workspace, through the one pipeline, behind the real sandbox; of HTTP
-//! tools with answers in the place of the network ([`http`]).
+//! tools with answers in the place of the network (`http`).
 //!
 //! A test never touches the user's workspace, call log, grants or questions: its registry has none of them. Settings and rules
 //! are the operator's, so that what is denied stays denied. Tools count as trusted here, and only here: the sandbox holds the
