@@ -2163,7 +2163,7 @@ export interface components {
             tools: unknown[];
             losses: components["schemas"]["Loss"][];
             dropped: components["schemas"]["Dropped"][];
-            texts: components["schemas"]["SentText"][];
+            texts?: components["schemas"]["SentText"][] | null;
         };
         SentText: {
             text: string;
