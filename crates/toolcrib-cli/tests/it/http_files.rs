@@ -46,7 +46,6 @@ fn a_json_tool_is_checked_trusted_shown_and_explained() {
         &["check", ".toolcrib/tools/odd.jsonc"],
         &["trust", "--yes"],
         &["show", "weather"],
-        &["test", "weather"],
         &["explain", "impl.urlTemplate"],
         &["explain", "url-placeholder"],
     ] {
@@ -61,6 +60,12 @@ fn a_json_tool_is_checked_trusted_shown_and_explained() {
     }
     let workspace = test.workspace().display().to_string();
     golden("http_files.txt", &text.replace(&workspace, "WORKSPACE"));
+    let ran = test.run(&["test", "weather"]).exits(0);
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    assert!(
+        said.contains("`weather` has no tests (.toolcrib/tools/weather.json)\n0 passed ("),
+        "{said}"
+    );
 }
 
 #[test]
