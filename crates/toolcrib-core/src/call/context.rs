@@ -469,6 +469,16 @@ impl CallContext {
         }
     }
 
+    /// Like [`blocking`](Self::blocking), for work that makes something of so many bytes that came from elsewhere: long ones
+    /// wait until it is their caller's turn, so that those of one caller cannot keep the processors from others.
+    pub async fn blocking_in_turn<T: Send + 'static>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        crate::limits::aside(self.caller(), bytes, work).await?
+    }
+
     /// Like [`blocking`](Self::blocking), for work that stops soon after the call is cancelled: the outcome waits for that,
     /// and has what the work's error says in its details.
     pub async fn blocking_until_stopped<T: Send + 'static>(

@@ -1,6 +1,6 @@
-//! Reading what callers sent, off the async threads: [`aside`].
+//! Reading what callers sent, or had sent to them, off the async threads: [`aside`].
 //!
-//! Reading is bounded, but a long text may still take a tenth of a second, and a server must not wait for that. So long bodies are read on
+//! Reading is bounded, but a long text may still take a tenth of a second, and a server must not wait for that. So long texts are read on
 //! separate threads, on half of the processors at most, and callers take turns.
 
 use std::sync::LazyLock;
@@ -19,7 +19,7 @@ static ROOM: LazyLock<Fair> = LazyLock::new(|| {
     Fair::new(processors.map_or(1, |processors| processors.get() / 2))
 });
 
-/// Does work that reads so many bytes from a caller. The error is that too much of the same caller's waits already. Work that has begun
+/// Does work that reads so many bytes for a caller. The error is that too much of the same caller's waits already. Work that has begun
 /// is finished, whether or not the caller still waits for it.
 pub async fn aside<T: Send + 'static>(
     caller: &Caller,

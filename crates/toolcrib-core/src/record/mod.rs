@@ -114,3 +114,34 @@ pub struct CallRecord {
     /// The arguments, secrets masked, long texts shortened.
     pub parameters: JsonObject,
 }
+
+impl CallRecord {
+    /// A copy with other arguments; its own, which may be long, are not copied.
+    #[must_use]
+    pub fn with_parameters(&self, parameters: JsonObject) -> Self {
+        CallRecord {
+            call_id: self.call_id.clone(),
+            tool: self.tool.clone(),
+            bundle: self.bundle.clone(),
+            slug: self.slug.clone(),
+            version: self.version.clone(),
+            tool_id: self.tool_id,
+            reached: self.reached,
+            caller: self.caller.clone(),
+            parent: self.parent.clone(),
+            start_time: self.start_time,
+            end_time: self.end_time,
+            queue_time_ms: self.queue_time_ms,
+            execution_time_ms: self.execution_time_ms,
+            duration_ms: self.duration_ms,
+            ok: self.ok,
+            code: self.code,
+            message: self.message.clone(),
+            approval: self.approval.clone(),
+            truncated: self.truncated,
+            network: self.network.clone(),
+            steps: self.steps.clone(),
+            parameters,
+        }
+    }
+}

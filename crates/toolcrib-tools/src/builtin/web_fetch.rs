@@ -179,11 +179,13 @@ impl Tool for WebFetch {
             let sent = self.egress.send(request).await;
             let response = sent.map_err(|error| question::explained(error, &cx.exchanges()))?;
             let (verb, format) = (args.method, args.format);
-            // The rest is for the way back, and for plain text if there is no time for more.
-            let deadline = Deadline::after(CONVERSION.min(cx.remaining() / 2));
-            // Unpacking a page takes as long as a large file to read.
-            cx.blocking(move || Ok(output(response, verb, format, deadline)))
-                .await
+            let context = cx.clone();
+            cx.blocking_in_turn(response.body.len(), move || {
+                // The rest is for the way back, and for plain text if there is no time for more.
+                let deadline = Deadline::after(CONVERSION.min(context.remaining() / 2));
+                Ok(output(response, verb, format, deadline))
+            })
+            .await
         })
     }
 }

@@ -202,7 +202,7 @@ impl Tool for WebSearch {
             }
             let (service, wanted) = (service.clone(), asked.results);
             // Cleaning texts of markup builds a small tree of each.
-            cx.blocking(move || {
+            cx.blocking_in_turn(response.body.len(), move || {
                 let answer = read_bounded(&response.body).map_err(|error| {
                     let message = format!("{service} answered with something that is not JSON");
                     ToolError::new(ErrorCode::UpstreamError, message).caused_by(error)

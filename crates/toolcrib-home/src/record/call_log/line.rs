@@ -1,6 +1,5 @@
 //! One record as one line of bounded length.
 
-use std::fmt::Write as _;
 use std::io;
 
 use serde_json::{Value, json};
@@ -26,47 +25,27 @@ const MAX_DEPTH: usize = 64;
 ///
 /// On error `lines` is as it was.
 pub(super) fn push_line(lines: &mut Vec<u8>, record: &CallRecord) -> io::Result<()> {
-    if has_long_texts(record) {
-        return push_shortened(lines, record.clone());
+    if !has_long_texts(record) && push(lines, record).is_ok() {
+        return Ok(());
     }
+    let mut room = MAX_LINE_BYTES;
+    let kept = shortened_object(&record.parameters, MAX_DEPTH, &mut room).unwrap_or_else(left_out);
+    let mut record = record.with_parameters(kept);
+    shorten_fields(&mut record);
+    push(lines, &record).or_else(|_| {
+        record.parameters = left_out();
+        push(lines, &record)
+    })
+}
+
+/// Adds a record as it is. On error `lines` is as it was.
+fn push(lines: &mut Vec<u8>, record: &CallRecord) -> io::Result<()> {
     let start = lines.len();
     let line = Capped {
         lines,
         end: start + MAX_LINE_BYTES,
     };
     let result = serde_json::to_writer(line, record);
-    if result.is_err() {
-        lines.truncate(start);
-        return push_shortened(lines, record.clone());
-    }
-    lines.push(b'\n');
-    Ok(())
-}
-
-fn push_shortened(lines: &mut Vec<u8>, mut record: CallRecord) -> io::Result<()> {
-    let start = lines.len();
-    shorten_fields(&mut record);
-    for value in record.parameters.values_mut() {
-        shorten_value(value, MAX_DEPTH);
-    }
-    let mut result = serde_json::to_writer(
-        Capped {
-            lines,
-            end: start + MAX_LINE_BYTES,
-        },
-        &record,
-    );
-    if result.is_err() {
-        lines.truncate(start);
-        record.parameters = left_out();
-        result = serde_json::to_writer(
-            Capped {
-                lines,
-                end: start + MAX_LINE_BYTES,
-            },
-            &record,
-        );
-    }
     match result {
         Ok(()) => lines.push(b'\n'),
         Err(_) => lines.truncate(start),
@@ -79,9 +58,11 @@ fn left_out() -> JsonObject {
     JsonObject::from_iter([(String::from("(left out)"), json!(note))])
 }
 
-/// Whether a text has to be shortened, or a value is too deep. Nearly always not, and then no copy has to be made to do it.
+/// Whether a text has to be shortened, a value is too deep, or there are more values than fit in a line. Nearly always not, and then no
+/// copy has to be made to do it.
 fn has_long_texts(record: &CallRecord) -> bool {
     let is_long = |text: &String| text.len() > MAX_FIELD_BYTES;
+    let mut room = MAX_LINE_BYTES;
     let has_long_trail = || {
         record.approval.as_ref().is_some_and(|approval| {
             is_long(&approval.by)
@@ -95,16 +76,25 @@ fn has_long_texts(record: &CallRecord) -> bool {
         || record
             .parameters
             .values()
-            .any(|value| is_long_value(value, MAX_DEPTH))
+            .any(|value| is_long_value(value, MAX_DEPTH, &mut room))
 }
 
-fn is_long_value(value: &Value, depth: usize) -> bool {
+/// `room` is for as many values, each of which takes a byte at least.
+fn is_long_value(value: &Value, depth: usize, room: &mut usize) -> bool {
+    if *room == 0 {
+        return true;
+    }
+    *room -= 1;
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
         Value::String(text) => text.len() > MAX_PARAMETER_BYTES,
         Value::Array(_) | Value::Object(_) if depth == 0 => true,
-        Value::Array(items) => items.iter().any(|item| is_long_value(item, depth - 1)),
-        Value::Object(fields) => fields.values().any(|field| is_long_value(field, depth - 1)),
+        Value::Array(items) => items
+            .iter()
+            .any(|item| is_long_value(item, depth - 1, room)),
+        Value::Object(fields) => fields
+            .values()
+            .any(|field| is_long_value(field, depth - 1, room)),
     }
 }
 
@@ -128,20 +118,31 @@ fn shorten_fields(record: &mut CallRecord) {
     }
 }
 
-fn shorten_value(value: &mut Value, depth: usize) {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => shorten(text, MAX_PARAMETER_BYTES),
-        Value::Array(_) | Value::Object(_) if depth == 0 => {
-            *value = json!("… (too deep, left out)");
+/// A copy with shortened texts; none if it has more bytes than there is room.
+fn shortened_object(fields: &JsonObject, depth: usize, room: &mut usize) -> Option<JsonObject> {
+    let fields = fields.iter().map(|(name, value)| {
+        *room = room.checked_sub(name.len())?;
+        Some((name.clone(), shortened(value, depth, room)?))
+    });
+    fields.collect()
+}
+
+fn shortened(value: &Value, depth: usize, room: &mut usize) -> Option<Value> {
+    let bytes = match value {
+        Value::String(text) => text.len().min(MAX_PARAMETER_BYTES),
+        _ => 1,
+    };
+    *room = room.checked_sub(bytes)?;
+    Some(match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        Value::String(text) => Value::String(shortened_text(text, MAX_PARAMETER_BYTES)),
+        Value::Array(_) | Value::Object(_) if depth == 0 => json!("… (too deep, left out)"),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| shortened(item, depth - 1, room));
+            Value::Array(items.collect::<Option<_>>()?)
         }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| shorten_value(item, depth - 1)),
-        Value::Object(fields) => fields
-            .values_mut()
-            .for_each(|field| shorten_value(field, depth - 1)),
-    }
+        Value::Object(fields) => Value::Object(shortened_object(fields, depth - 1, room)?),
+    })
 }
 
 /// Whether the log kept less of a parameter than the call had, by the notes it leaves.
@@ -158,12 +159,16 @@ pub fn is_cut(name: &str, value: &Value) -> bool {
 
 fn shorten(text: &mut String, max: usize) {
     if text.len() > max {
-        let kept = text.floor_char_boundary(max);
-        let left_out = text.len() - kept;
-        text.truncate(kept);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "… ({left_out} bytes left out)");
+        *text = shortened_text(text, max);
     }
+}
+
+fn shortened_text(text: &str, max: usize) -> String {
+    if text.len() <= max {
+        return text.to_owned();
+    }
+    let kept = text.floor_char_boundary(max);
+    format!("{}… ({} bytes left out)", &text[..kept], text.len() - kept)
 }
 
 /// Stops the serializer at the end of the longest line instead of letting it fill the memory.

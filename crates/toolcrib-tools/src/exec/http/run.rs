@@ -224,15 +224,13 @@ impl<'a> Run<'a> {
     async fn read(&self, index: usize, response: Response) -> Result<Value, Failure> {
         let secrets = self.tool.settings.secrets.clone();
         let definition = Arc::clone(&self.tool.definition);
-        let is_large = response.body.len() > LARGE;
+        let bytes = response.body.len();
         let read = move || answer::value(&definition.requests[index], &response, secrets.as_ref());
-        match is_large {
-            false => read(),
-            true => {
-                let aside = Box::pin(self.cx.blocking(move || Ok(read()))).await;
-                aside.unwrap_or_else(|error| Err(Failure::lasting(error)))
-            }
+        if bytes <= LARGE {
+            return read();
         }
+        let aside = Box::pin(self.cx.blocking_in_turn(bytes, move || Ok(read()))).await;
+        aside.unwrap_or_else(|error| Err(Failure::lasting(error)))
     }
 
     /// Says why there is a pause; `done`: how many requests are.
