@@ -106,6 +106,7 @@ impl Bound {
                 ),
             ));
         }
+        bound.add_fitting(workspace);
         // Those are compared by their content.
         let hosts = bound.found.iter().filter_map(|found| found.host.as_deref());
         hosts.for_each(|host| bound.named.forget(host));
@@ -146,6 +147,23 @@ impl Bound {
                 if is_there {
                     break;
                 }
+            }
+        }
+    }
+
+    /// Takes in the files that patterns stand for (`sh ./*.sh`) with their content. Where they are too many or too large for that, they
+    /// are compared by their times.
+    fn add_fitting(&mut self, workspace: &Workspace) {
+        let fitting = self.named.fitting();
+        let bytes: u64 = fitting.values().sum();
+        if self.files.len() + fitting.len() > MAX_FILES || bytes > MAX_PINNED as u64 {
+            return;
+        }
+        for path in fitting.keys() {
+            let relative = path.strip_prefix(workspace.root()).ok();
+            let found = relative.and_then(|path| workspace.runnable(path.to_str()?));
+            if let Some(found) = found.filter(|found| found.digest.is_some()) {
+                self.push(found, false);
             }
         }
     }

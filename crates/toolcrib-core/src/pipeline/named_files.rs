@@ -83,10 +83,14 @@ impl Named {
             for directory in directories {
                 let inside = |path: &Path| path.starts_with(workspace.root());
                 if let Some(pattern) = pattern(word).filter(|pattern| pattern.len() <= MAX_WORD) {
-                    let pattern = pattern.strip_prefix("./").unwrap_or(&pattern).to_owned();
-                    named.extend(
-                        inside(directory).then(|| Many::Fitting(directory.clone(), pattern)),
-                    );
+                    let pattern = at_home(pattern.strip_prefix("./").unwrap_or(&pattern));
+                    let (from, rest) = match pattern.strip_prefix(workspace.root()) {
+                        Ok(rest) => (workspace.root(), rest),
+                        Err(_) => (directory.as_path(), pattern.as_path()),
+                    };
+                    let rest = rest.to_str().filter(|rest| !rest.starts_with('/'));
+                    let rest = rest.filter(|_| inside(from));
+                    named.extend(rest.map(|rest| Many::Fitting(from.to_owned(), rest.to_owned())));
                 } else if let Some(text) = word.as_static().filter(|text| text.len() <= MAX_WORD) {
                     *looks += 1;
                     let real = directory.join(at_home(text)).canonicalize();
@@ -132,6 +136,15 @@ impl Named {
             }
             _ => {}
         }
+    }
+
+    /// The files that patterns stand for, and how many bytes they have.
+    pub(super) fn fitting(&self) -> BTreeMap<PathBuf, u64> {
+        let patterns = self.many.iter();
+        let patterns = patterns.filter(|(many, _)| matches!(many, Many::Fitting(..)));
+        let files = patterns.flat_map(|(_, files)| files);
+        let sized = |file: &PathBuf| Some((file.clone(), fs::metadata(file).ok()?.len()));
+        files.filter_map(sized).collect()
     }
 
     pub(super) fn forget(&mut self, path: &Path) {

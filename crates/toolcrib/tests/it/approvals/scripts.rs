@@ -422,6 +422,25 @@ async fn a_grant_counts_for_the_script_as_it_was() {
 }
 
 #[tokio::test]
+async fn a_question_shows_the_scripts_of_a_pattern_and_what_changed_in_them() {
+    let scene = Scene::new();
+    scene.script("deploy/1.sh", "echo one\n");
+    let crib = scene.queueing();
+    let call = crib.registry().execute_async(shell("sh deploy/*.sh"));
+    let second = swapped(&crib, &call, async || {
+        scene.script("deploy/1.sh", "echo evil\n");
+    })
+    .await;
+    let question = &second.request;
+    assert_eq!(question.bound[0].path, "deploy/1.sh");
+    assert!(question.offers.is_empty(), "a pattern is never granted");
+    let diff = question.diff.as_deref().unwrap();
+    assert!(diff.contains("-echo one\n+echo evil"), "{diff}");
+    approve(&crib, &second).unwrap();
+    assert_eq!(stdout(&call.outcome().await), "evil\n");
+}
+
+#[tokio::test]
 async fn a_grant_that_was_made_ahead_counts_for_the_script_as_it_was() {
     let scene = Scene::new();
     let crib = scene.queueing();
@@ -634,6 +653,8 @@ async fn other_files_that_a_command_names_are_asked_about_again() {
 #[tokio::test]
 async fn files_of_a_pattern_or_a_directory_are_asked_about_again() {
     for (command, changed) in [
+        ("sh ROOT/*.sh; : deploy", "x.sh"),
+        ("cat ROOT/scripts/*.sh | sh; : deploy", "scripts/new.sh"),
         ("sh ./*.sh; : deploy", "x.sh"),
         ("for f in *.sh; do sh \"$f\"; done; : deploy", "x.sh"),
         ("for f in *.sh; do sh \"$f\"; done; : deploy", "new.sh"),
@@ -663,7 +684,7 @@ async fn files_of_a_pattern_or_a_directory_are_asked_about_again() {
             scene.script(file, "first\n");
         }
         let crib = scene.queueing();
-        let call = crib.registry().execute_async(shell(command));
+        let call = crib.registry().execute_async(shell(&command.replace("ROOT", &scene.path("").to_string_lossy())));
         let first = asked(&crib).await;
         scene.script(changed, "evil\n");
         let _ = approve(&crib, &first);
