@@ -82,8 +82,8 @@ pub use paths::{system as system_paths, toolchains};
 pub use policy::{AbsentNames, Limits, Network, Policy, Replaced, User};
 pub use prepared::Prepared;
 pub use protect::{
-    Keeper, Moment, PROTECTED_NAMES, Planted, ProtectedName, Remedy, is_harmless_repository,
-    is_protected_name, is_repository_name, protected_name, recover,
+    GIT_KEYS, GitKeys, Keeper, Moment, PROTECTED_NAMES, Planted, ProtectedName, Remedy,
+    is_harmless_repository, is_protected_name, is_repository_name, protected_name, recover,
 };
 pub use report::{EndedBy, Report, Status};
 pub use sandbox::Sandbox;

@@ -172,24 +172,32 @@ impl<'s> Invocation<'s> {
         let is_valued_letter = |letter: char| {
             certainty == Certainty::Certain && takes_value(letter.encode_utf8(&mut [0; 4]))
         };
+        // `git -C sub switch x` is not `git switch -C x`.
+        let subcommand = self.operands().next().map(std::ptr::from_ref);
+        let is_leading = |letter: char| {
+            let option = ['-', letter].iter().collect::<String>();
+            program.is_some_and(|program| program.lists(Fact::Leading, &option))
+        };
         let given = || {
             let mut is_value = false;
+            let mut leads = true;
             self.args.iter().filter_map(move |arg| {
+                leads &= subcommand != Some(std::ptr::from_ref(arg));
                 if std::mem::take(&mut is_value) || !arg.is_option() {
                     return None;
                 }
                 let text = arg.text.as_ref();
                 if text.starts_with("--") {
                     is_value = takes_value(text);
-                    return Some(text);
+                    return Some((text, leads));
                 }
                 // What comes after a letter with a value is that value.
                 match text.find(is_valued_letter) {
                     Some(at) => {
                         is_value = at + 1 == text.len();
-                        Some(&text[..=at])
+                        Some((&text[..=at], leads))
                     }
-                    None => Some(text),
+                    None => Some((text, leads)),
                 }
             })
         };
@@ -198,14 +206,13 @@ impl<'s> Invocation<'s> {
             args.filter(move |_| certainty == Certainty::Perhaps)
                 .flat_map(Arg::possible_options)
         };
-        let options = || given().chain(possible());
+        let placed = || given().chain(possible().map(|option| (option, false)));
+        let options = || placed().map(|(option, _)| option);
         if let Some(long) = spelling.strip_prefix("--") {
-            return options().any(|option| {
+            return placed().any(|(option, leads)| {
+                let means = |c| spelled_out(spelled, c) == Some(long) && !(leads && is_leading(c));
                 is_long(option, long)
-                    || (!option.starts_with("--")
-                        && option[1..]
-                            .chars()
-                            .any(|c| spelled_out(spelled, c) == Some(long)))
+                    || (!option.starts_with("--") && option[1..].chars().any(means))
             });
         }
         if options().any(|option| option == spelling) {

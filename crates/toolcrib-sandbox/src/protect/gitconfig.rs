@@ -4,107 +4,50 @@
 //! The reader follows `config.c` of git. A text that it does not understand is one that git refuses too, or one that is
 //! treated as if everything in it ran a program.
 
-use super::names::read_small;
+use super::{names::read_small, table};
 use std::{
     env,
     ops::Range,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
-/// Keys whose value git runs, or reads more settings from, by section and key; any subsection, `*` for every key.
-///
-/// From `git help config` (2.51) where nothing else is said.
-const RUNNING: &[(&str, &str)] = &[
-    ("alias", "*"),
-    ("browser", "cmd"),
-    ("browser", "path"),
-    ("core", "alternaterefscommand"),
-    ("core", "askpass"),
-    ("core", "editor"),
-    ("core", "fsmonitor"),
-    ("core", "gitproxy"),
-    ("core", "hookspath"),
-    ("core", "pager"),
-    ("core", "sshcommand"),
-    // Of git for large repositories of Microsoft: https://github.com/microsoft/git/blob/HEAD/Documentation/config/core.adoc
-    ("core", "virtualfilesystem"),
-    // Where git writes when it checks out or merges: anywhere.
-    ("core", "worktree"),
-    ("credential", "helper"),
-    ("diff", "command"),
-    ("diff", "external"),
-    ("diff", "guitool"),
-    ("diff", "textconv"),
-    ("diff", "tool"),
-    ("difftool", "*"),
-    ("filter", "*"),
-    ("gc", "recentobjectshook"),
-    ("gpg", "defaultkeycommand"),
-    ("gpg", "program"),
-    ("guitool", "*"),
-    ("hook", "*"),
-    // Together they have git write what a server sends into any file.
-    ("http", "cookiefile"),
-    ("http", "savecookies"),
-    ("imap", "tunnel"),
-    ("include", "*"),
-    ("includeif", "*"),
-    ("init", "templatedir"),
-    ("instaweb", "*"),
-    ("interactive", "difffilter"),
-    ("man", "cmd"),
-    ("man", "path"),
-    ("merge", "driver"),
-    ("merge", "guitool"),
-    ("merge", "tool"),
-    ("mergetool", "*"),
-    ("pager", "*"),
-    ("protocol", "allow"),
-    // Strategies are programs, which a path can name.
-    ("pull", "octopus"),
-    ("pull", "twohead"),
-    // Lines of it become lines of a to-do list, `exec` among them.
-    ("rebase", "instructionformat"),
-    ("receive", "procreceiverefs"),
-    ("remote", "receivepack"),
-    ("remote", "uploadpack"),
-    ("remote", "vcs"),
-    ("sendemail", "*"),
-    ("sequence", "editor"),
-    ("tar", "command"),
-    ("trailer", "cmd"),
-    ("trailer", "command"),
-    ("uploadpack", "packobjectshook"),
-    ("web", "browser"),
-    // https://github.com/git-lfs/git-lfs/blob/main/docs/man/git-lfs-config.adoc
-    ("lfs", "clean"),
-    ("lfs", "path"),
-    ("lfs", "smudge"),
-    ("lfs", "standalonetransferagent"),
-    // https://git-annex.branchable.com/git-annex/
-    ("annex", "*"),
-    // https://github.com/dandavison/delta/blob/HEAD/src/options/get.rs
-    ("delta", "*"),
-    // https://github.com/nvie/gitflow/wiki/Reference%3A-git-flow-hooks
-    ("gitflow", "*"),
-    // git-svn(1)
-    ("svn", "authorsprog"),
-    // https://github.com/jonas/tig/blob/HEAD/doc/tigrc.5.adoc
-    ("tig", "*"),
-];
+/// Keys by which git runs a program or reads more settings.
+#[derive(Debug)]
+pub struct GitKeys {
+    /// Section and key in lower case; with `*` at its end every key that begins so.
+    pub name: &'static str,
+    /// What the value has to be for that; empty if anything.
+    pub when: &'static str,
+    /// Where the program's documentation or source code says so.
+    pub source: &'static str,
+}
 
-/// Keys whose value is an address. With `::` in it git runs `git-remote-NAME`, of which `ext::` runs anything.
-const ADDRESSES: &[(&str, &str)] = &[
-    ("branch", "pushremote"),
-    ("branch", "remote"),
-    ("remote", "pushdefault"),
-    ("remote", "pushurl"),
-    ("remote", "url"),
-    ("submodule", "url"),
-    ("url", "insteadof"),
-    ("url", "pushinsteadof"),
-];
+impl GitKeys {
+    fn have(&self, setting: &Setting) -> bool {
+        let rest = self.name.strip_prefix(setting.section.as_str());
+        let key = rest.and_then(|rest| rest.strip_prefix('.'));
+        key.is_some_and(|key| match key.strip_suffix('*') {
+            Some(beginning) => setting.key.starts_with(beginning),
+            None => setting.key == key,
+        })
+    }
+}
+
+const TABLE: &str = include_str!("git_keys.toml");
+
+/// Every such key.
+pub static GIT_KEYS: LazyLock<Vec<GitKeys>> = LazyLock::new(|| {
+    let rows = table::rows(TABLE, "keys").flat_map(|row| {
+        row.words("keys").map(move |name| GitKeys {
+            name,
+            when: row.value("when"),
+            source: row.value("source"),
+        })
+    });
+    rows.collect()
+});
 
 /// One setting of a configuration.
 #[derive(Debug, PartialEq, Eq)]
@@ -120,22 +63,17 @@ pub(super) struct Setting {
 impl Setting {
     /// Whether git runs a program or reads another file because of this.
     fn runs(&self) -> bool {
-        let is = |(section, key): &(&str, &str)| {
-            *section == self.section && (*key == "*" || *key == self.key)
-        };
-        if ADDRESSES.iter().any(is) {
-            let texts = [&self.value, &self.subsection];
-            return texts
-                .iter()
-                .any(|text| text.contains("::") || text.starts_with("ext:"));
-        }
-        match (self.section.as_str(), self.key.as_str()) {
-            // A daemon of git's own, which starts nothing else.
-            ("core", "fsmonitor") => !is_switch(&self.value),
-            ("submodule", "update") => self.value.trim_start().starts_with('!'),
-            ("remote", key) if key.starts_with("annex") => true,
-            _ => RUNNING.iter().any(is),
-        }
+        let mut keys = GIT_KEYS.iter().filter(|keys| keys.have(self));
+        keys.any(|keys| match keys.when {
+            "address" => {
+                let texts = [&self.value, &self.subsection];
+                let runs = |text: &&String| text.contains("::") || text.starts_with("ext:");
+                texts.iter().any(runs)
+            }
+            "command" => self.value.trim_start().starts_with('!'),
+            "not-a-switch" => !is_switch(&self.value),
+            _ => true,
+        })
     }
 }
 
@@ -608,6 +546,15 @@ mod tests {
 
     fn cleaned(text: &str) -> Option<String> {
         harmless(text.as_bytes()).map(|text| String::from_utf8(text).expect("text"))
+    }
+
+    #[test]
+    fn every_line_of_the_table_of_keys_is_one_that_is_read() {
+        table::tests::check(TABLE, "keys", &["keys", "source"], &["when"]);
+        let has_dot = |row: table::Row| row.words("keys").all(|key| key.contains('.'));
+        assert!(table::rows(TABLE, "keys").all(has_dot));
+        let conditions = ["", "address", "command", "not-a-switch"];
+        assert!(GIT_KEYS.iter().all(|keys| conditions.contains(&keys.when)));
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod table;
 mod watch;
 
 pub use baseline::recover;
+pub use gitconfig::{GIT_KEYS, GitKeys};
 pub use judge::{is_repository_name, protected_name};
 pub use names::is_protected_name;
 pub use planted::{Keeper, Moment, Planted, Remedy};

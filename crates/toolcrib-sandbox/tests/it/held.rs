@@ -8,8 +8,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 use toolcrib_sandbox::{
-    AbsentNames, Cancel, Keeper, Level, Moment, PROTECTED_NAMES, Planted, Policy, Remedy, Report,
-    recover,
+    AbsentNames, Cancel, GIT_KEYS, Keeper, Level, Moment, PROTECTED_NAMES, Planted, Policy, Remedy,
+    Report, recover,
 };
 
 /// Records what is planted, and takes away what is to be taken.
@@ -1052,7 +1052,7 @@ fn the_names_in_docs_are_the_names_there_are() {
     let mut page = "# Protected names\n\n\
         Names in the root of a workspace that other programs run or take commands from, without you asking for that file. Commands of tools cannot\n\
         change those that exist; those that a command makes are held ([security.md](security.md#names-other-programs-run-later)). Generated from the table in\n\
-        `crates/toolcrib-sandbox/src/protect/table.rs`. Each source was looked at.\n\n\
+        `crates/toolcrib-sandbox/src/protect/names.toml`. Each source was looked at.\n\n\
         | name | what counts in it | why | source |\n|---|---|---|---|\n"
         .to_owned();
     for row in PROTECTED_NAMES.iter() {
@@ -1070,6 +1070,22 @@ fn the_names_in_docs_are_the_names_there_are() {
             "| `{}` | {within} | {} | {source} |\n",
             row.name, row.effect
         ));
+    }
+    page.push_str(
+        "\n## Keys of git's configuration\n\n\
+        A repository that a command makes stays in the workspace, without the settings by which git runs a program or reads more settings. `*` stands for the rest\n\
+        of a key; sections may have a subsection. Generated from `crates/toolcrib-sandbox/src/protect/git_keys.toml`.\n\n\
+        | key | when | source |\n|---|---|---|\n",
+    );
+    for row in GIT_KEYS.iter() {
+        let when = match row.when {
+            "" => "always",
+            "address" => "the address has `::`, or begins with `ext:`",
+            "command" => "the value begins with `!`",
+            "not-a-switch" => "the value is neither true nor false",
+            other => panic!("{other}"),
+        };
+        page.push_str(&format!("| `{}` | {when} | <{}> |\n", row.name, row.source));
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/protected-names.md");
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

@@ -684,7 +684,9 @@ async fn files_of_a_pattern_or_a_directory_are_asked_about_again() {
             scene.script(file, "first\n");
         }
         let crib = scene.queueing();
-        let call = crib.registry().execute_async(shell(&command.replace("ROOT", &scene.path("").to_string_lossy())));
+        let call = crib.registry().execute_async(shell(
+            &command.replace("ROOT", &scene.path("").to_string_lossy()),
+        ));
         let first = asked(&crib).await;
         scene.script(changed, "evil\n");
         let _ = approve(&crib, &first);
