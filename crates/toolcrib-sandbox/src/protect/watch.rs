@@ -346,19 +346,27 @@ impl Watch {
                 }
             };
         }
-        let is_in_root = path.parent() == Some(&self.root);
+        let tree = path.parent().unwrap_or(path);
+        let is_in_root = tree == self.root;
         let is_directory = path
             .symlink_metadata()
             .is_ok_and(|metadata| metadata.is_dir());
         let remedy = match () {
-            () if !is_in_root => Remedy::Report,
             // What counts in it is among the leaves.
-            () if !row.within.is_empty() && is_directory => return,
-            () => Remedy::Take,
+            () if is_in_root && !row.within.is_empty() && is_directory => return,
+            () if is_in_root || self.is_users_tree(tree) => Remedy::Take,
+            () => Remedy::Report,
         };
         findings
             .planted
             .push(Planted::new(path.to_owned(), row.effect, remedy));
+    }
+
+    /// Whether a directory is the work tree of a repository that no run made: people work in it as in the root.
+    fn is_users_tree(&self, tree: &Path) -> bool {
+        let git = git_directory(&tree.join(".git"), &self.root);
+        let known = git.and_then(|git| self.repositories.get(&git));
+        known.is_some_and(|repository| !repository.is_of_a_run)
     }
 
     /// A directory that git keeps a repository in and that was not one before. It stays, without what would run.

@@ -125,6 +125,35 @@ fn every_protected_name_that_a_run_makes_is_to_be_taken() {
 }
 
 #[test]
+fn names_in_the_users_repositories_below_the_root_are_to_be_taken() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            for directory in ["mine", "plain"] {
+                fs::create_dir(stage.workspace.join(directory)).unwrap();
+            }
+            git(&stage.workspace.join("mine"), &["init", "-q"]);
+            let script = format!(
+                "{NO_SETTINGS} mkdir -p mine/.vscode mine/deep; git init -q its; \
+                 for place in mine mine/deep plain its; do echo x > $place/.envrc; done; echo x > mine/.vscode/tasks.json"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            let mut found = found(&stage, &ran.report);
+            found.retain(|(path, _)| !path.contains(".git"));
+            let of = |path: &str, remedy| (path.to_owned(), remedy);
+            let expected = [
+                of("its/.envrc", Remedy::Report),
+                of("mine/.envrc", Remedy::Take),
+                of("mine/.vscode", Remedy::Take),
+                of("mine/deep/.envrc", Remedy::Report),
+                of("plain/.envrc", Remedy::Report),
+            ];
+            assert_eq!(found, expected, "{level}: {}", ran.stderr);
+        }
+    });
+}
+
+#[test]
 fn what_exists_cannot_be_written_and_a_missing_directory_of_hooks_is_made() {
     as_root_and_nobody(|| {
         for level in WALLS {
