@@ -81,6 +81,8 @@ pub use memory::give_back_memory;
 pub use paths::{system as system_paths, toolchains};
 pub use policy::{AbsentNames, Limits, Network, Policy, Replaced, User};
 pub use prepared::Prepared;
+#[doc(hidden)]
+pub use protect::submodules_of_index;
 pub use protect::{
     GIT_KEYS, GitKeys, Keeper, Moment, PROTECTED_NAMES, Planted, ProtectedName, Remedy,
     is_harmless_repository, is_protected_name, is_repository_name, protected_name, recover,

@@ -1,5 +1,7 @@
 //! The wall behind every command, as the crate `toolcrib-sandbox` has it, and its errors in our words.
 
+#[cfg(feature = "testing")]
+pub use toolcrib_sandbox::submodules_of_index;
 pub use toolcrib_sandbox::{
     AbsentNames, Cancel, Command, Dialogue, EndedBy, Keeper, Keyboard, Layer, Level, Limits,
     Missing, Moment, Network, PROTECTED_NAMES, Planted, Policy, Prepared, ProtectedName, Remedy,

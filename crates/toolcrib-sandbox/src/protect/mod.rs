@@ -36,6 +36,8 @@ pub use judge::{is_repository_name, protected_name};
 pub use names::is_protected_name;
 pub use planted::{Keeper, Moment, Planted, Remedy};
 pub use repository::is_harmless_repository;
+#[doc(hidden)]
+pub use submodules::submodules_of_index;
 pub use table::{NAMES as PROTECTED_NAMES, ProtectedName};
 
 use crate::policy::{AbsentNames, Policy};

@@ -30,6 +30,12 @@ const MOST_BYTES: u64 = 256 << 20;
 /// How much of indexes is read in one look.
 const MOST_BYTES_IN_ALL: u64 = 1 << 30;
 
+/// The most extensions of an index: git writes ten kinds, each once.
+const MOST_EXTENSIONS: usize = 64;
+
+/// How long all names of links in an index may be together: in the fourth version each takes over what the one before begins with.
+const MOST_NAMES: usize = 32 << 20;
+
 /// The longest name in an index; paths that programs can open are shorter.
 const MOST_NAME: u64 = 16 << 10;
 
@@ -103,6 +109,17 @@ impl Submodules {
         updated.there.dedup();
         updated
     }
+}
+
+/// How many submodules an index names, if it can be read to its end: for tests of how much that may cost.
+#[doc(hidden)]
+pub fn submodules_of_index(index: &Path) -> Option<usize> {
+    let how = How {
+        object_name: 20,
+        all: false,
+    };
+    let links = Reading::default().read(index, how)?;
+    Some(links.paths.len())
 }
 
 /// What was read in one look: of a file with many names, once.
@@ -268,7 +285,13 @@ fn shared_part(
 ) -> io::Result<Option<String>> {
     let mut shared = None;
     let mut at = entries.end;
-    while at + 8 <= end {
+    for number_of_extensions in 0.. {
+        if at + 8 > end {
+            break;
+        }
+        if number_of_extensions == MOST_EXTENSIONS {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         let mut head = [0; 8];
         from.read_exact(&mut head)?;
         let length = number(&head[4..]);
@@ -318,6 +341,7 @@ fn read_entries(from: &mut impl BufRead, how: How, links: &mut Links) -> io::Res
         end: head.len() as u64,
     };
     let mut name = Vec::new();
+    let mut names = 0;
     let mut entry = vec![0; 40 + how.object_name + 2];
     for _ in 0..count {
         from.read_exact(&mut entry)?;
@@ -338,7 +362,7 @@ fn read_entries(from: &mut impl BufRead, how: How, links: &mut Links) -> io::Res
         }
         let before = name.len();
         from.take(MOST_NAME).read_until(0, &mut name)?;
-        if name.pop() != Some(0) {
+        if name.pop() != Some(0) || name.len() as u64 >= MOST_NAME {
             return Err(io::ErrorKind::InvalidData.into());
         }
         // Git takes as much as this for the name, whatever is in it.
@@ -360,7 +384,8 @@ fn read_entries(from: &mut impl BufRead, how: How, links: &mut Links) -> io::Res
         if is_link && name.is_empty() {
             links.names_are_shared = true;
         } else if is_link || how.all {
-            if links.paths.len() > MOST_SUBMODULES {
+            names += name.len();
+            if links.paths.len() > MOST_SUBMODULES || names > MOST_NAMES {
                 return Err(io::ErrorKind::InvalidData.into());
             }
             // Git writes no others, and follows them: `./a`, `b/../a`, `/a`.

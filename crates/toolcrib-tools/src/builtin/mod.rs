@@ -60,6 +60,8 @@ use list_directory::ListDirectory;
 use move_file::MoveFile;
 use read_file::ReadFile;
 use run_code::RunCode;
+#[cfg(feature = "testing")]
+pub(crate) use search_code::searches_for;
 use shell::Shell;
 use web_fetch::WebFetch;
 #[cfg(feature = "testing")]

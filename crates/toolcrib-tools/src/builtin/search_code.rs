@@ -14,6 +14,9 @@ mod queue;
 mod stop;
 mod walk;
 
+#[cfg(feature = "testing")]
+pub(crate) use query::takes as searches_for;
+
 #[cfg(test)]
 mod tests;
 

@@ -15,6 +15,11 @@ pub fn page_as_markdown(html: &str) -> String {
     crate::builtin::page_as_markdown(html)
 }
 
+/// Whether `search_code` takes a regular expression.
+pub fn searches_for(expression: &str) -> bool {
+    crate::builtin::searches_for(expression)
+}
+
 /// The built-in tools in a [`TestCrib`].
 pub trait WithBuiltins {
     /// Adds the built-in tools.

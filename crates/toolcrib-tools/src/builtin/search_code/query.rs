@@ -127,6 +127,19 @@ fn caret(words: &str) -> Option<(usize, usize)> {
     (carets.trim().len() == count).then_some((first, first + count))
 }
 
+/// Whether `search_code` takes an expression, for tests.
+#[cfg(feature = "testing")]
+pub(crate) fn takes(expression: &str) -> bool {
+    let query = Query {
+        text: expression,
+        regex: true,
+        case_sensitive: false,
+        whole_word: false,
+        multiline: true,
+    };
+    query.matcher().is_ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

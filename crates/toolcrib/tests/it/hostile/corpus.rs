@@ -803,6 +803,112 @@ pub(crate) fn json_paths(size: usize) -> Vec<Input> {
     )
 }
 
+/// Regular expressions.
+pub(crate) fn patterns(size: usize) -> Vec<Input> {
+    inputs(
+        size,
+        &[
+            ("groups", "", "(a)", ""),
+            ("alternatives", "a", "|b", ""),
+            ("optional", "", "(a|b)?", ""),
+            ("stars", "", "(a*)*", ""),
+            ("classes", "", "\\w", ""),
+            ("large-classes", "", "\\p{L}{99}", ""),
+            ("ranges", "[", "a-z0-9", "]"),
+            ("counted", "", "\\w{900}", ""),
+            ("any", "", ".*", ""),
+            ("boundaries", "", "\\b", ""),
+            ("flags", "", "(?i)", "ß"),
+            ("names", "", "(?:\\pL|\\d)+", ""),
+        ],
+        &[],
+        &[
+            ("nested", |size| nest(size, "(", "a", ")")),
+            ("nested-stars", |size| nest(size, "(", "a", ")*")),
+            ("nested-counts", |size| nest(size, "(", "a", "){9}")),
+            ("nested-sets", |size| nest(size, "[a", "b", "]")),
+        ],
+    )
+}
+
+/// Indexes of git, about so large.
+pub(crate) fn indexes(size: usize) -> Vec<(&'static str, Vec<u8>)> {
+    const FILE: u32 = 0o100_644;
+    const LINK: u32 = 0o160_000;
+    // Names in the fourth version cut the one before by so many bytes, and add these.
+    let entry = |version: u32, mode: u32, cut: u8, name: &[u8], length: usize| {
+        let mut entry = vec![0; 24];
+        entry.extend(mode.to_be_bytes());
+        entry.extend([0; 32]);
+        entry.extend(u16::try_from(length.min(0xfff)).unwrap().to_be_bytes());
+        if version == 4 {
+            entry.push(cut);
+        }
+        entry.extend(name);
+        let zeros = match version {
+            4 => 1,
+            _ => 8 - entry.len() % 8,
+        };
+        entry.extend(&[0; 8][..zeros]);
+        entry
+    };
+    let index = |version: u32, count: u32, entries: &dyn Fn(usize) -> Vec<u8>| {
+        let mut index = b"DIRC".to_vec();
+        index.extend(version.to_be_bytes());
+        index.extend(count.to_be_bytes());
+        let mut number = 0;
+        while index.len() < size {
+            index.extend(entries(number));
+            number += 1;
+        }
+        let count = u32::try_from(number).unwrap().min(count);
+        index[8..12].copy_from_slice(&count.to_be_bytes());
+        index.extend([0; 20]);
+        index
+    };
+    let all = u32::MAX;
+    let numbered = |n: usize| format!("{n:08}").into_bytes();
+    let long = noise(16_000);
+    vec![
+        (
+            "files",
+            index(2, all, &|n| entry(2, FILE, 0, &numbered(n), 8)),
+        ),
+        (
+            "links",
+            index(2, all, &|n| entry(2, LINK, 0, &numbered(n), 8)),
+        ),
+        (
+            "shared-beginnings",
+            // Each name is the one before and one byte more.
+            index(4, all, &|n| match n {
+                0 => entry(4, LINK, 0, &long[..10_000], 10_000),
+                n => entry(4, LINK, 0, b"a", 10_000 + n),
+            }),
+        ),
+        (
+            "growing-names",
+            index(4, all, &|n| {
+                entry(4, FILE, 0, if n == 0 { b"" } else { b"a" }, n)
+            }),
+        ),
+        (
+            "long-names",
+            index(2, all, &|_| entry(2, LINK, 0, &long, long.len())),
+        ),
+        ("no-entries", index(2, 0, &|_| vec![0; 64])),
+        ("extensions", index(2, 0, &|_| b"JUNK\0\0\0\0".to_vec())),
+        (
+            "endless-extension",
+            index(2, 0, &|_| b"aaaa\xff\xff\xff\xff".to_vec()),
+        ),
+        (
+            "split",
+            index(2, 0, &|_| b"link\0\0\0\x14....................".to_vec()),
+        ),
+    ]
+}
+
 /// Documents that such expressions meet, as JSON.
 pub(crate) fn documents(size: usize) -> Vec<Input> {
     let bush = |depth: usize| {

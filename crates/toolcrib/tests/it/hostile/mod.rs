@@ -42,6 +42,8 @@ const READERS: &[(&str, Feed)] = &[
     ("JSONPath", json_paths),
     ("HTML", html),
     ("ZIP", archives),
+    ("patterns", patterns),
+    ("git indexes", indexes),
 ];
 
 /// Sizes of texts from a few hundred bytes to the largest that a reader takes.
@@ -216,6 +218,28 @@ fn archives(meter: &Meter) {
     }
 }
 
+fn patterns(meter: &Meter) {
+    for size in [40, 400, 4096] {
+        for (name, text) in corpus::patterns(size) {
+            meter.feed(name, &text, 0, || toolcrib::testing::searches_for(&text));
+        }
+    }
+}
+
+fn indexes(meter: &Meter) {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("index");
+    // A fourth of the longest that is read, which takes a fourth of the time and the memory.
+    for size in sizes(64 * 1024 * 1024) {
+        for (name, bytes) in corpus::indexes(size) {
+            std::fs::write(&file, &bytes).unwrap();
+            meter.feed(name, &bytes, 0, || {
+                toolcrib::sandbox::submodules_of_index(&file)
+            });
+        }
+    }
+}
+
 fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
@@ -369,4 +393,14 @@ fn a_web_page_is_bounded() {
 #[test]
 fn an_archive_is_bounded() {
     in_its_own_process("ZIP");
+}
+
+#[test]
+fn an_expression_to_search_for_is_bounded() {
+    in_its_own_process("patterns");
+}
+
+#[test]
+fn an_index_of_git_is_bounded() {
+    in_its_own_process("git indexes");
 }
