@@ -69,6 +69,11 @@ fn a_page_with_many_sections_lists_them_under_its_title() {
         if generated.contains(&name.as_str()) || sections(&text).len() < 4 {
             continue;
         }
+        let lists = text.matches(BEGIN).count();
+        assert!(
+            lists < 2,
+            "docs/{name} lists its sections {lists} times; remove all but the first list"
+        );
         let right = with_contents(&text);
         if std::env::var_os("UPDATE_GOLDEN").is_some() {
             std::fs::write(docs().join(&name), right).unwrap();
