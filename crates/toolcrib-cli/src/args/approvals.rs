@@ -15,22 +15,22 @@ const SHORT_IDS: &str = "An id may be shortened to its end (or start), four char
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
-  toolcrib approvals list                                  what waits
+  toolcrib approvals list                                  calls waiting for approval
   toolcrib approvals show 9c4f21ab                         effect, arguments and diff
   toolcrib approvals approve 9c4f21ab
   toolcrib approvals approve 9c4f21ab --set path=notes.md  approve with other arguments
   toolcrib approvals deny 9c4f21ab --reason 'not on a Friday'
   toolcrib approvals watch                                 answer one after the other as they come
 
-An id may be shortened to its end (or start), four characters at least. The first answer counts; a later one is refused and says who was
-first (exit 9).")]
+An id may be shortened to its end (or start), four characters at least. The first answer counts; a later one \
+is refused and says who was first (exit 9).")]
 pub(crate) enum ApprovalsCommand {
-    /// List what waits for an answer, oldest first
+    /// List the calls waiting for approval, oldest first
     List {
-        /// Also what is decided, expired or withdrawn
+        /// Include requests that were decided, withdrawn or have expired
         #[arg(short, long)]
         all: bool,
-        /// Only requests that stand like this
+        /// Only requests with this status
         #[arg(long, value_name = "STATUS", value_parser = statuses(), conflicts_with = "all")]
         status: Option<String>,
     },
@@ -48,7 +48,7 @@ pub(crate) enum ApprovalsCommand {
 Example:
   toolcrib approvals deny 9c4f21ab --reason 'not on a Friday'
 
-The reason is what the caller gets to read. The same call is answered alike for a minute.")]
+The caller sees the reason. Identical calls are denied for a minute without asking again.")]
     Deny {
         /// Its id, or the end of it
         #[arg(add = ArgValueCompleter::new(complete::pending))]
@@ -59,8 +59,8 @@ The reason is what the caller gets to read. The same call is answered alike for 
     },
     /// Follow the requests as they come, and answer them on a terminal
     #[command(after_help = "\
-On a terminal each request is put to you in turn; elsewhere, and with --no-input, each is printed.
-With --json every change is a line: the request as in `approvals show --json`. Ctrl-C ends it.")]
+On a terminal each request is put to you in turn; elsewhere, and with --no-input, each is printed. With \
+--json every change is a line: the request as in `approvals show --json`. Ctrl-C ends it.")]
     Watch,
 }
 
@@ -71,9 +71,9 @@ Examples:
   toolcrib approvals approve 9c4f21ab --set command='git push --dry-run'
   toolcrib approvals approve 9c4f21ab --args @arguments.json --reason 'on a branch instead'
 
-Edited arguments are checked and judged like those of any call: arguments that do not fit, or that a
-rule denies, are refused (exit 4 or 5), and the request stays open. The effect of the edited call is
-shown; where it would ask itself, a terminal asks you first, unless --no-input is given.")]
+Edited arguments are checked and judged like those of any call: arguments that do not fit, or that a rule \
+denies, are refused (exit 4 or 5), and the request stays open. The effect of the edited call is shown; where \
+it would ask itself, a terminal asks you first, unless --no-input is given.")]
 pub(crate) struct ApproveArgs {
     /// Its id, or the end of it
     #[arg(add = ArgValueCompleter::new(complete::pending))]
@@ -100,8 +100,8 @@ Examples:
   toolcrib grants revoke 77d1c0de
   toolcrib grants add shell command='git push origin *' --expires 8h
 
-A grant allows calls of one tool without asking, as far as its scope reaches. It never lifts what a
-rule denies, and ends when the tool changes. Most are made where a call asks: type `g`.")]
+A grant allows calls of one tool without asking, as far as its scope reaches. It never lifts what a rule \
+denies, and ends when the tool changes. Most are made where a call asks: type `g`.")]
 pub(crate) enum GrantsCommand {
     /// List the grants in force, oldest first
     List {
@@ -135,10 +135,10 @@ Examples:
   toolcrib grants add write_file path='docs/*' content='*' --uses 10
   toolcrib grants add shell --shape '{\"command\": {\"argv\": [\"echo\", \"two words\"]}}'
 
-A pattern of a parameter is a value, or `*` for anything; for paths a pattern (`docs/*` in that
-directory, `docs/**` below it, too); for commands their words, with `*` for one word that is not an option
-and `**` at the end for any further words. Parameters not named keep their defaults. The
-past calls that the grant would have allowed are shown before it is made.")]
+A pattern of a parameter is a value, or `*` for anything; for paths a pattern (`docs/*` in that directory, \
+`docs/**` below it, too); for commands their words, with `*` for one word that is not an option and `**` at \
+the end for any further words. Parameters not named keep their defaults. The past calls that the grant would \
+have allowed are shown before it is made.")]
 pub(crate) struct GrantArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::tools))]
@@ -146,7 +146,7 @@ pub(crate) struct GrantArgs {
     /// The pattern of each parameter
     #[arg(value_name = "NAME=PATTERN", add = ArgValueCompleter::new(complete::parameters))]
     pub(crate) pairs: Vec<String>,
-    /// The same as JSON, in full: "any", {"exact": …}, {"argv": […]} or {"path": …} by parameter
+    /// The patterns as JSON, for each parameter "any", {"exact": …}, {"argv": […]} or {"path": …}
     #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "pairs")]
     pub(crate) shape: Option<String>,
     /// How far it reaches: this terminal session, this workspace, or all workspaces
@@ -174,8 +174,8 @@ Examples:
   toolcrib held restore 77d1c0de
   toolcrib held drop 77d1c0de
 
-A command that makes a file which other programs run (a git hook, `.envrc`, `.vscode/tasks.json` …)
-leaves it here instead of in the workspace. Nothing runs it, nothing is lost, and nothing expires.")]
+A command that makes a file which other programs run (a git hook, `.envrc`, `.vscode/tasks.json` …) leaves \
+it here instead of in the workspace. Nothing runs it, nothing is lost, and nothing expires.")]
 pub(crate) enum HeldCommand {
     /// List what is held, oldest first
     List,

@@ -20,13 +20,13 @@ Examples:
   toolcrib check --schema                   the JSON Schema of the format, for editors
   cat find.yaml | toolcrib check -
 
-Nothing is run and nothing needs to be trusted. Exits with 0 when the files are valid, 4 when one is not.
+Nothing is run and nothing needs to be trusted. Exits with 0 when the files are valid, 4 when one is not. \
 `toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
 pub(crate) struct CheckArgs {
     /// Files, directories of tools, - for stdin, or tools of the store; by default the files of this workspace and yours
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
-    /// Put right what can be put right without asking; comments and layout stay
+    /// Fix what can be fixed safely; comments and layout stay
     #[arg(long)]
     pub(crate) fix: bool,
     /// Let warnings count as errors
@@ -55,8 +55,8 @@ Examples:
   toolcrib run count-lines PATTERN='*.md'
   toolcrib test                          the tests it came with
 
-Existing files are left as they are, so that running it again does no harm. The tool it writes is
-trusted: you asked for it.")]
+Existing files are left as they are, so that running it again does no harm. The tool it writes is trusted: \
+you asked for it.")]
 pub(crate) struct InitArgs {}
 
 #[derive(Debug, Args)]
@@ -71,12 +71,12 @@ Examples:
   pbpaste | toolcrib new search --from-curl - --param q
   toolcrib new weather --http --bundle acme  into a bundle of the store instead of a file
 
-Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it.
-Change it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
+Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it. Change \
+it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
 
---from-curl runs and sends nothing. A value that looks like a credential becomes a secret and is
-written nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names.
-See docs/http-tools.md.")]
+--from-curl runs and sends nothing. A value that looks like a credential becomes a secret and is written \
+nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names. See \
+docs/http-tools.md.")]
 pub(crate) struct NewArgs {
     /// The tool's name: letters, digits, dashes and underscores
     pub(crate) name: String,
@@ -136,10 +136,10 @@ Examples:
   toolcrib edit acme/weather@v1 --as-version v2    saved as a new version beside the old one
   EDITOR='code --wait' toolcrib edit word-count
 
-Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only a valid version replaces the
-tool, at once and whole. A version with errors can be edited further on a terminal; elsewhere it is
-refused (exit 4) and the copy is kept. The saved version is trusted. A tool that changed in the meantime is not overwritten (exit 9); your
-copy is kept then, too. Built-in tools cannot be edited.")]
+Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only a valid version replaces the tool, at \
+once and whole. A version with errors can be edited further on a terminal; elsewhere it is refused (exit 4) \
+and the copy is kept. The saved version is trusted. A tool that changed in the meantime is not overwritten \
+(exit 9); your copy is kept then, too. Built-in tools cannot be edited.")]
 pub(crate) struct EditArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::own_tools))]
@@ -157,11 +157,11 @@ Examples:
   toolcrib test word-count:empty-file    one of them
   toolcrib test word-count --record      fill in what tests expect that say nothing yet
 
-Each test runs in its own empty directory in the sandbox, several at once; afterwards the
-directory is gone. Tests cannot see or change your workspace, nothing is recorded, no one is asked, and tools need not be trusted; calls
-that rules deny stay denied. A tool with `elevated` rights,
-without isolation, with permissions outside of that directory or with a host to reach needs --yes.
-Exits with 1 when a test failed, 3 when there is no such tool or test.")]
+Each test runs in its own empty directory in the sandbox, several at once; afterwards the directory is gone. \
+Tests cannot see or change your workspace, nothing is recorded, no one is asked, and tools need not be \
+trusted; calls that rules deny stay denied. A tool with `elevated` rights, without isolation, with \
+permissions outside of that directory or with a host to reach needs --yes. Exits with 1 when a test failed, \
+3 when there is no such tool or test.")]
 pub(crate) struct TestArgs {
     /// Tools, or single tests as TOOL:TEST; all when none is named
     #[arg(value_name = "TOOL[:TEST]", add = ArgValueCompleter::new(complete::trials))]
@@ -184,13 +184,13 @@ Examples:
   toolcrib watch word-count      one of them
   toolcrib watch --json          one line of JSON for each tool that was tried
 
-Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`.
-A trusted tool that changes is off until it is trusted again: on a terminal you are shown the
-difference and asked. Ctrl-C ends it.
+Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`. A trusted \
+tool that changes is off until it is trusted again: on a terminal you are shown the difference and asked. \
+Ctrl-C ends it.
 
-With --trust each edit is shown and trusted while this runs, on a terminal only. It asks about
-files that changed before it started, and when git's HEAD has moved. Any program that runs as you
-can change a file in this time and have it trusted.")]
+With --trust each edit is shown and trusted while this runs, on a terminal only. It asks about files that \
+changed before it started, and when git's HEAD has moved. Any program that runs as you can change a file in \
+this time and have it trusted.")]
 pub(crate) struct WatchArgs {
     /// The tools; all when none is named
     #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::file_tools))]

@@ -19,9 +19,9 @@ Examples:
   toolcrib bundle import acme.zip             arrives switched off
   toolcrib bundle rm acme                     into the bin; `bundle restore` takes it out
 
-A bundle groups tools under one switch. `core` has the built-in tools, `local`, `user` and `global`
-those of files; all others are kept in Toolcrib's home, one file for each version of a tool.
-A bundle is named by its slug or its id; one that begins with a dash comes behind `--`.")]
+A bundle groups tools under one switch. `core` has the built-in tools, `local`, `user` and `global` those of \
+files; all others are kept in Toolcrib's home, one file for each version of a tool. A bundle is named by its \
+slug or its id; one that begins with a dash comes behind `--`.")]
 pub(crate) enum BundleCommand {
     /// List the bundles
     List(BundleListArgs),
@@ -43,8 +43,8 @@ Examples:
   toolcrib bundle enable acme
   toolcrib bundle enable acme --yes      without being asked about an imported one
 
-For an imported bundle you see what its tools would run and reach, and are asked. Tools
-that are switched off one by one stay off.")]
+For an imported bundle you see what its tools would run and reach, and are asked. Tools that are switched \
+off one by one stay off.")]
     Enable(BundleSwitchArgs),
     /// Switch bundles off, with the tools in them
     #[command(after_help = "\
@@ -52,8 +52,8 @@ Examples:
   toolcrib bundle disable acme
   toolcrib bundle disable core           no built-in tool is offered any more
 
-Nothing is lost: `toolcrib bundle enable` brings its tools back as they were. As long as a bundle is
-off, nothing can be put into it.")]
+Nothing is lost: `toolcrib bundle enable` brings its tools back as they were. As long as a bundle is off, \
+nothing can be put into it.")]
     Disable(BundleNamesArgs),
     /// Put a bundle in the bin, with the tools in it
     Rm(BundleRmArgs),
@@ -64,8 +64,8 @@ Examples:
   toolcrib bundle restore acme
   toolcrib bundle restore 018faf50-b7b6-7a01-9a05-a22a6e0af101
 
-It comes back as it was, with its tools. When another bundle has its slug by now, that one has to
-go first (exit 9).")]
+It comes back as it was, with its tools. When another bundle has its slug by now, that one has to go first \
+(exit 9).")]
     Restore(BundleRestoreArgs),
     /// Write a bundle into a ZIP file, to hand it on
     Export(BundleExportArgs),
@@ -118,8 +118,8 @@ Examples:
   toolcrib bundle new acme --name 'Acme API' --description 'Orders and invoices'
   toolcrib bundle new météo --disabled
 
-A slug has letters and digits of any script and dashes, up to 64. Two bundles cannot share one,
-unless one of them is in the bin.")]
+A slug has letters and digits of any script and dashes, up to 64. Two bundles cannot share one, unless one \
+of them is in the bin.")]
 pub(crate) struct BundleNewArgs {
     /// Its slug: what it is called on the command line and in URLs
     pub(crate) slug: String,
@@ -168,10 +168,10 @@ Examples:
   toolcrib bundle add acme tools/*.yaml
   toolcrib bundle add acme weather.json --version v2      beside the v1 that is there
 
-JSON files are HTTP tools, functions or commands as in docs/bundles.md; comments are allowed. A YAML
-tool becomes one of type `command`. All files are checked first, as by `toolcrib check`: if one
-is not valid, none is put (exit 4). A version that is there is never replaced (exit 9): edit it, or
-put another one beside it.")]
+JSON files are HTTP tools, functions or commands as in docs/bundles.md; comments are allowed. A YAML tool \
+becomes one of type `command`. All files are checked first, as by `toolcrib check`: if one is not valid, \
+none is put (exit 4). A version that is there is never replaced (exit 9): edit it, or put another one beside \
+it.")]
 pub(crate) struct BundleAddArgs {
     /// The bundle: slug or id
     #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
@@ -200,8 +200,8 @@ Examples:
   toolcrib bundle rm acme
   toolcrib bundle restore acme           take it out again
 
-A bundle in the bin offers no tools and keeps all of them. Two days later it is removed for good if
-it is empty; one with tools stays until `toolcrib rm` has removed those.")]
+A bundle in the bin offers no tools and keeps all of them. Two days later it is removed for good if it is \
+empty; one with tools stays until `toolcrib rm` has removed those.")]
 pub(crate) struct BundleRmArgs {
     /// The bundle: slug or id
     #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
@@ -218,8 +218,8 @@ Examples:
   toolcrib bundle export acme -o /tmp/a.zip
   toolcrib bundle export acme -o - | ssh host toolcrib bundle import - --yes
 
-The same bundle gives the same bytes. A bundle with the value of one of your secrets in it is
-refused: name the secret instead.")]
+The same bundle gives the same bytes. A bundle with the value of one of your secrets in it is refused: name \
+the secret instead.")]
 pub(crate) struct BundleExportArgs {
     /// The bundle: slug or id
     #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
@@ -240,8 +240,8 @@ Examples:
   toolcrib bundle import acme.zip --slug acme-2  beside the one that is there
   toolcrib bundle import acme.zip --update       instead of the one that is there
 
-It arrives switched off, all of it or nothing. `toolcrib bundle enable` shows what its tools would
-run and reach, then switches it on.")]
+It arrives switched off, all of it or nothing. `toolcrib bundle enable` shows what its tools would run and \
+reach, then switches it on.")]
 pub(crate) struct BundleImportArgs {
     /// The file, - for stdin
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]

@@ -13,10 +13,10 @@ Examples:
   toolcrib clients list
   toolcrib clients rm assistant                 its next request is refused
 
-A client's token lists, searches and calls tools, and sees its own calls. Questions, grants, rules,
-secrets, clients and every change of a definition are for the operator, whose token is in the file
-`token` of Toolcrib's home directory: a client can never approve its own call, unless you vouch with
-`add NAME --elicitation` that it asks a person.")]
+A client's token lists, searches and calls tools, and sees its own calls. Questions, grants, rules, secrets, \
+clients and every change of a definition are for the operator, whose token is in the file `token` of \
+Toolcrib's home directory: a client can never approve its own call, unless you vouch with `add NAME \
+--elicitation` that it asks a person.")]
 pub(crate) enum ClientsCommand {
     /// Add a client and print its token (shown once)
     #[command(after_help = "\
@@ -26,9 +26,8 @@ Examples:
 
 Only a digest of the token is kept. If you lose it, remove the client and add it again.
 
-With --elicitation its questions are put to the person at it as well as to `toolcrib approvals`.
-That is for MCP clients that show them to a person: what they send back counts as that person's
-word.")]
+With --elicitation its questions are put to the person at it as well as to `toolcrib approvals`. That is for \
+MCP clients that show them to a person: what they send back counts as that person's word.")]
     Add {
         /// Its name: letters, digits, `.`, `_` and `-`
         name: String,

@@ -19,13 +19,12 @@ Examples:
   toolcrib connect generic --file mcp.json    any other client with `mcpServers` in a JSON file
   toolcrib connect claude-desktop --undo      take it out again
 
-The entry starts this very program with the workspace named, since windows are opened from anywhere.
-Claude Code, Codex, Gemini CLI, opencode and Copilot CLI start it where you work; it is named for them
-with --workspace.
-With --project the entry names no place of this machine, since others have the file, too: `toolcrib`
-is found by its name, and the workspace is the project. With --http the client goes to `toolcrib
-serve` and takes a token (`toolcrib clients add`) from the variable TOOLCRIB_TOKEN. `toolcrib doctor`
-starts what is configured and says whether it works.")]
+The entry starts this very program with the workspace named, since windows are opened from anywhere. Claude \
+Code, Codex, Gemini CLI, opencode and Copilot CLI start it where you work; it is named for them with \
+--workspace. With --project the entry names no place of this machine, since others have the file, too: \
+`toolcrib` is found by its name, and the workspace is the project. With --http the client goes to `toolcrib \
+serve` and takes a token (`toolcrib clients add`) from the variable TOOLCRIB_TOKEN. `toolcrib doctor` starts \
+what is configured and says whether it works.")]
 pub(crate) struct ConnectArgs {
     /// The program to connect
     #[arg(value_name = "CLIENT")]

@@ -17,10 +17,10 @@ Examples:
   toolcrib answer --from anthropic reply.json
   toolcrib answer --from ollama - < reply.json --yes
 
-Takes a provider's answer as it came, the message in it, the conversation that it ends, or just the
-list of calls. Prints a JSON array of the messages to append, in the provider's form; with --json an object that also reports the result of
-each call. Every call is answered, and failures are
-results: the exit code is 0 whatever became of the calls, 2 where there is no reply to answer.")]
+Takes a provider's answer as it came, the message in it, the conversation that it ends, or just the list of \
+calls. Prints a JSON array of the messages to append, in the provider's form; with --json an object that \
+also reports the result of each call. Every call is answered, and failures are results: the exit code is 0 \
+whatever became of the calls, 2 where there is no reply to answer.")]
 pub(crate) struct AnswerArgs {
     /// The file with the reply; - or nothing for stdin
     #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -46,11 +46,11 @@ Examples:
   toolcrib config set chat.provider anthropic && toolcrib config set chat.model claude-sonnet-4-5
   toolcrib chat 'What is in this directory?'        as these settings say
 
-The model's text goes to stdout while it comes, what its tools do to stderr. Calls that need
-approval ask on the terminal. The key is read from --key; at the provider's own address also from
-OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY. Naming a URL here is the permission to reach
-its host. Without a prompt, a terminal is asked for one after the other, until Ctrl-D. Exits with 0
-when the model is done, 1 when it was cut short or the steps were used up.")]
+The model's text goes to stdout while it comes, what its tools do to stderr. Calls that need approval ask on \
+the terminal. The key is read from --key; at the provider's own address also from OPENAI_API_KEY, \
+ANTHROPIC_API_KEY or GEMINI_API_KEY. Naming a URL here is the permission to reach its host. Without a \
+prompt, a terminal is asked for one after the other, until Ctrl-D. Exits with 0 when the model is done, 1 \
+when it was cut short or the steps were used up.")]
 pub(crate) struct ChatArgs {
     /// The message to the model; without it, stdin or the terminal is read
     #[arg(value_name = "PROMPT", allow_hyphen_values = false)]

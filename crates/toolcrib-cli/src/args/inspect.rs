@@ -52,12 +52,12 @@ Examples:
   toolcrib search weather --all          also what is off or cannot run here
   toolcrib search --limit 5              the newest five
 
-Tools that begin with the words come first, then tools that have them whole, then tools that begin
-like them, then near spellings; among equals the newest. Slugs, names, descriptions, tags and keywords
-are searched.
+Tools that begin with the words come first, then tools that have them whole, then tools that begin like \
+them, then near spellings; among equals the newest. Slugs, names, descriptions, tags and keywords are \
+searched.
 
-Where there is more, the last line on stderr says how to go on; with --json that line is
-{\"nextPageToken\": \"…\"}, also with -q.")]
+Where there is more, the last line on stderr says how to go on; with --json that line is {\"nextPageToken\": \
+\"…\"}, also with -q.")]
 pub(crate) struct SearchArgs {
     /// The words to look for; without any, everything is listed
     #[arg(value_name = "WORDS")]
@@ -80,8 +80,7 @@ Examples:
   toolcrib schema --provider anthropic              every tool, for a request's `tools`
   toolcrib schema read_file --provider openai --strict
 
-Constraints that a provider cannot express are lowered or left out; each such loss is reported on
-stderr.")]
+Constraints that a provider cannot express are lowered or left out; each such loss is reported on stderr.")]
 pub(crate) struct SchemaArgs {
     /// The tools; all of them when none is named
     #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::tools))]
@@ -143,7 +142,7 @@ Examples:
   toolcrib calls list                        those that run come first
   toolcrib calls cancel f28beac2
 
-Calls of `toolcrib serve` are found by Toolcrib's home directory, or by --server. The output so far is kept.
+Calls of `toolcrib serve` are found by Toolcrib's home directory, or by --server. The output so far is kept. \
 A call that `toolcrib run` makes itself is cancelled there, with Ctrl-C.")]
     Cancel {
         /// Its id, or the end of it
@@ -158,8 +157,8 @@ Examples:
   toolcrib stats --since 24h          the last day
   toolcrib stats --tool shell --json  one tool, for a program
 
-The record has the calls of every process that uses Toolcrib's home directory. A server that serves it
-adds how it is itself; with --server the figures are those of that server's home.")]
+The record has the calls of every process that uses Toolcrib's home directory. A server that serves it adds \
+how it is itself; with --server the figures are those of that server's home.")]
 pub(crate) struct StatsArgs {
     /// Only calls that arrived this long ago at most: 30m, 24h, 7d
     #[arg(long, value_name = "TIME", value_parser = crate::duration::of_people)]

@@ -17,12 +17,12 @@ Examples:
   toolcrib mcp --client assistant           its calls and grants are that client's own
   toolcrib list --tokens                    what the tools cost a model before it has said a word
 
-Calls that need approval ask the person at the client if it offers that, and wait for
-`toolcrib approvals` otherwise. Beyond `mcp.tokenBudget` tools are found with find_tools rather than
-listed; `mcp.pinned` names those that stay. docs/config.md has all settings.
+Calls that need approval ask the person at the client if it offers that, and wait for `toolcrib approvals` \
+otherwise. Beyond `mcp.tokenBudget` tools are found with find_tools rather than listed; `mcp.pinned` names \
+those that stay. docs/config.md has all settings.
 
-stdout carries the protocol and nothing else; what there is to say is on stderr. It ends when its input
-does and every request is answered; SIGTERM and Ctrl-C cancel what runs.")]
+stdout carries the protocol and nothing else; what there is to say is on stderr. It ends when its input does \
+and every request is answered; SIGTERM and Ctrl-C cancel what runs.")]
 pub(crate) struct McpArgs {
     /// Serve the tools of this bundle only; may be given several times
     #[arg(long = "bundle", value_name = "BUNDLE", add = ArgValueCompleter::new(complete::bundles))]

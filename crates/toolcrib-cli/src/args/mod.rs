@@ -62,8 +62,11 @@ Start here:
   toolcrib init                             a first tool of your own, tested
   toolcrib connect claude-code              let an agent use them
 
-Exit codes: 0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off · 4 bad arguments ·
-5 refused · 6 no one approved · 7 timeout · 8 network · 9 conflict or storage · 130 cancelled.
+Exit codes:
+  0 done · 1 the tool failed · 2 usage · 3 no such tool, or it is off
+  4 bad arguments · 5 refused · 6 no one approved · 7 timeout · 8 network
+  9 conflict or storage · 130 cancelled
+
 `toolcrib explain 5` and `toolcrib explain CODE` say more."
 )]
 pub(crate) struct Cli {

@@ -28,9 +28,9 @@ Examples:
   toolcrib rules test read_file path=/etc/passwd
   toolcrib rules test shell --args '{\"command\": \"ls\"}' --exit-code
 
-Lists every rule that matches, the severest first; with -v also the commands that were read from
-shell text. Exits with 0 whatever the verdict is; with --exit-code a deny is 5 and an ask is 6.
-Only rules are asked here: `toolcrib run --dry-run` also says what the tool itself wants.")]
+Lists every rule that matches, the severest first; with -v also the commands that were read from shell text. \
+Exits with 0 whatever the verdict is; with --exit-code a deny is 5 and an ask is 6. Only rules are asked \
+here: `toolcrib run --dry-run` also says what the tool itself wants.")]
 pub(crate) struct RulesTestArgs {
     /// The tool
     #[arg(required_unless_present = "command", add = ArgValueCompleter::new(complete::tools))]
@@ -85,8 +85,8 @@ Examples:
   toolcrib config set disabledTools shell run_code           a list of two
   toolcrib config set --project limits.timeoutMs 1000        for everyone who works in this project
 
-The value is checked before anything is written; comments and everything else in the file stay. The file
-of a project may only tighten what holds without it. `toolcrib explain KEY` describes a setting.")]
+The value is checked before anything is written; comments and everything else in the file stay. The file of \
+a project may only tighten what holds without it. `toolcrib explain KEY` describes a setting.")]
 pub(crate) struct ConfigSetArgs {
     /// The setting
     #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]

@@ -23,11 +23,13 @@ Examples:
   toolcrib run read_file path=README.md --dry-run
   toolcrib run shell command='git push' --wait-approval 10m
 
-A call that needs approval asks on the terminal. Without a terminal it is refused at once, unless
---yes approves it or --wait-approval leaves time to answer with `toolcrib approvals`.
-Paths count from the workspace, as for every caller; `.`, `./NAME` and `../NAME` count from the current
+A call that needs approval asks on the terminal. Without a terminal it is refused at once, unless --yes \
+approves it or --wait-approval leaves time to answer with `toolcrib approvals`.
+
+Paths count from the workspace, as for every caller; `.`, `./NAME` and `../NAME` count from the current \
 directory.
-Values are read by the tool's schema: numbers and booleans as such, lists as JSON or by repeating
+
+Values are read by the tool's schema: numbers and booleans as such, lists as JSON or by repeating \
 `name=value`, objects as JSON. Other spellings of a name (startLine, START_LINE) work too.")]
 pub(crate) struct RunArgs {
     /// The tool: name, +slug, bundle/slug, bundle/slug@version or id
@@ -78,9 +80,9 @@ Examples:
   toolcrib sandbox --memory 512MB --timeout 5s --pids 64 -- bash -c 'yes | sort'
   toolcrib sandbox --json -- true               what stood around it, and what did not
 
-Exits with the command's code; 124 when time ran out, 125 when the sandbox could not be set up,
-128 and the signal when the command was killed. `toolcrib doctor` says which levels this machine
-has, docs/security.md what each protects.")]
+Exits with the command's code; 124 when time ran out, 125 when the sandbox could not be set up, 128 and the \
+signal when the command was killed. `toolcrib doctor` says which levels this machine has, docs/security.md \
+what each protects.")]
 pub(crate) struct SandboxArgs {
     /// Isolation level of the sandbox; a level that is not available is an error, never lowered
     #[arg(long, value_name = "LEVEL", default_value = "process", value_parser = ["none", "process", "container"])]

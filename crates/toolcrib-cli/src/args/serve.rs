@@ -12,14 +12,14 @@ Examples:
   toolcrib serve --addr 127.0.0.1:0         on a port that is free
   toolcrib serve --socket ~/crib.sock       on a socket that only you can open
 
-Requests carry `Authorization: Bearer TOKEN`. Yours is in a file that the first lines name; it may do
-everything; `toolcrib clients add NAME` makes one for a program that may call tools and never approve.
-Calls that ask wait for `toolcrib approvals`, or for an answer over HTTP.
+Requests carry `Authorization: Bearer TOKEN`. Yours is in a file that the first lines name; it may do \
+everything; `toolcrib clients add NAME` makes one for a program that may call tools and never approve. Calls \
+that ask wait for `toolcrib approvals`, or for an answer over HTTP.
 
 MCP clients go to the path /mcp with a token of theirs: `toolcrib connect CLIENT --http`.
 
-Other machines reach it only through TLS (`server.certificate`, `server.key`) and by a name in
-`server.hosts`; docs/config.md has all settings. SIGTERM and Ctrl-C let running calls finish for
+Other machines reach it only through TLS (`server.certificate`, `server.key`) and by a name in \
+`server.hosts`; docs/config.md has all settings. SIGTERM and Ctrl-C let running calls finish for \
 `server.shutdownMs`; a second one cancels them.")]
 pub(crate) struct ServeArgs {
     /// Listen here instead of at `server.addr`; port 0 is any that is free
@@ -42,8 +42,8 @@ Examples:
   toolcrib ui                               open the web admin in a browser
   toolcrib ui --print                       print the link instead, for a browser of your choice
 
-It uses the server of this home that serves this workspace, or starts one until Ctrl-C. The link signs
-one browser in, once, within ten minutes; the browser stays signed in for 30 days.")]
+It uses the server of this home that serves this workspace, or starts one until Ctrl-C. The link signs one \
+browser in, once, within ten minutes; the browser stays signed in for 30 days.")]
 pub(crate) struct UiArgs {
     /// Print the link and open nothing
     #[arg(long)]

@@ -17,9 +17,9 @@ Examples:
   toolcrib upstream accept files                accept what changed
   toolcrib upstream login tracker               log in at a server that wants OAuth
 
-The tools of an upstream server are a bundle of its name. They are those you accepted, as they were
-then: one that changes is off until you accept it again. Calls ask, whatever the server says of its
-tools; `toolcrib upstream allow NAME TOOL` lets one run without.")]
+The tools of an upstream server are a bundle of its name. They are those you accepted, as they were then: \
+one that changes is off until you accept it again. Calls ask, whatever the server says of its tools; \
+`toolcrib upstream allow NAME TOOL` lets one run without.")]
 pub(crate) enum UpstreamCommand {
     /// Connect to a server, show its tools, and add it
     Add(UpstreamAddArgs),
@@ -61,8 +61,8 @@ Examples:
   toolcrib upstream login tracker
   toolcrib upstream login tracker --no-browser      print the address only, to open it yourself
 
-The browser is sent back to an address of this machine. The tokens are kept in Toolcrib's home
-directory, for you only, and renewed by themselves; they are never printed.")]
+The browser is sent back to an address of this machine. The tokens are kept in Toolcrib's home directory, \
+for you only, and renewed by themselves; they are never printed.")]
     Login {
         /// Its name
         name: String,
@@ -96,7 +96,7 @@ Examples:
   toolcrib upstream ask files read_file
   toolcrib upstream deny files write_file
 
-Rules count as well: what a rule denies stays denied. `toolcrib upstream show NAME` lists the tools and what
+Rules count as well: what a rule denies stays denied. `toolcrib upstream show NAME` lists the tools and what \
 their calls need.")]
 pub(crate) struct UpstreamToolsArgs {
     /// The server
@@ -113,8 +113,8 @@ Examples:
   toolcrib upstream add db --env 'PGPASSWORD=secret:DB' --allow query -- uvx some-db-server
   toolcrib upstream add tracker --url https://tracker.example.com/mcp
 
-The program runs without a sandbox, as any other program you start, with few variables of yours and
-those of `--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
+The program runs without a sandbox, as any other program you start, with few variables of yours and those of \
+`--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
 pub(crate) struct UpstreamAddArgs {
     /// Its name here: letters, digits and `-`
     pub(crate) name: String,
@@ -157,8 +157,8 @@ Examples:
   toolcrib upstream import claude-desktop --only github     one server of one program
   toolcrib upstream import .vscode/mcp.json                 a file, JSON or TOML
 
-The commands that would run are shown first. Keys and passwords in variables and headers are not copied into
-config.toml: they go into the secrets of Toolcrib, for that server only. Nothing is started: `toolcrib
+The commands that would run are shown first. Keys and passwords in variables and headers are not copied into \
+config.toml: they go into the secrets of Toolcrib, for that server only. Nothing is started: `toolcrib \
 upstream accept NAME` connects, shows the tools and asks. The program's file stays as it is.")]
 pub(crate) struct UpstreamImportArgs {
     /// A program that `toolcrib connect` lists or a file

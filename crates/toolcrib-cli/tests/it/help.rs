@@ -1,5 +1,7 @@
 //! What `--help` says, word for word.
 
+use std::path::Path;
+
 use crate::harness::{Test, golden};
 
 #[test]
@@ -21,6 +23,31 @@ fn help_of_every_command_is_as_it_was_reviewed() {
             name == "toolcrib",
             "only the first page lists the options of every command: {name}"
         );
+    }
+}
+
+/// A paragraph is one line of its source, so that clap wraps it for the terminal at hand.
+#[test]
+fn a_paragraph_of_help_breaks_only_where_a_line_is_full() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/help");
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let help = std::fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = help.lines().collect();
+        for pair in lines.windows(2) {
+            let is_prose = |line: &str| line.starts_with(|first: char| !first.is_whitespace());
+            if !is_prose(pair[0]) || !is_prose(pair[1]) {
+                continue;
+            }
+            let next = pair[1].split(' ').next().unwrap();
+            let with_next = pair[0].chars().count() + 1 + next.chars().count();
+            assert!(
+                with_next > 100,
+                "{}: `{next}` fits in the line before it: {}",
+                path.display(),
+                pair[0]
+            );
+        }
     }
 }
 
