@@ -237,7 +237,7 @@ impl Output {
         };
     }
 
-    /// The same for all of it: what we say next is on its own line.
+    /// Like [`error_chunk`](Self::error_chunk), but for the whole text: whatever is printed next begins on a new line.
     pub(crate) fn error_text(&self, content: &str) {
         self.error_chunk(content);
         if !content.is_empty() && !content.ends_with('\n') {
@@ -378,7 +378,8 @@ impl Output {
         }
     }
 
-    /// The same for what is longer than a line, which people look at with pagers.
+    /// Like [`columns`](Self::columns), but for texts of many lines, which people read with a pager: the terminal's width also if stdout
+    /// is not a terminal.
     pub(crate) fn page_columns(&self) -> usize {
         wrap::usable(rustix::termios::tcgetwinsize(io::stdout()).map_or(0, |size| size.ws_col))
     }

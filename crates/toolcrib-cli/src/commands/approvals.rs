@@ -1,4 +1,4 @@
-//! `toolcrib approvals`: what waits for a person, and the answers.
+//! `toolcrib approvals`: calls waiting for approval, and the answers to them.
 
 mod watch;
 

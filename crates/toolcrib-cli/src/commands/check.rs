@@ -184,7 +184,7 @@ struct Checked {
     bytes: Vec<u8>,
     definition: Option<FileDefinition>,
     problems: Vec<Problem>,
-    /// What was put right.
+    /// The problems that were fixed.
     fixed: Vec<Problem>,
     /// The part that models see, if it is a tool of the store.
     stored: Option<Arc<ToolSpec>>,
@@ -529,7 +529,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Box<Problem>> {
     })
 }
 
-/// Puts right what is certain, and writes the file if that made it better.
+/// Fixes what can be fixed safely, and writes the file if that made it better.
 fn fix(file: &mut Checked) -> Result<(), CliError> {
     let Some(path) = &file.path else {
         let what = match &file.stored {

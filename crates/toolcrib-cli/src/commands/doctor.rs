@@ -281,7 +281,7 @@ const PROCESS_NICE: [Layer; 5] = [
     Layer::MemoryLimit,
     Layer::CpuLimit,
 ];
-/// The same of `container`.
+/// Layers that `container` has where they can be had.
 const CONTAINER_NICE: [Layer; 2] = [Layer::MemoryLimit, Layer::CpuLimit];
 
 fn home(path: &Path) -> Finding {

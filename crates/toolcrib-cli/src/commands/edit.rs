@@ -252,7 +252,7 @@ impl Desk {
         }
     }
 
-    /// Whether the person wants to put right what is wrong.
+    /// Whether the person wants to fix the errors.
     pub(super) fn edit_on(&self) -> bool {
         let Some(terminal) = &self.terminal else {
             return false;

@@ -12,7 +12,7 @@ use toolcrib::wire::{Dropped, mcp_tool};
 use toolcrib::{Crib, ErrorCode, McpForm, ToolError};
 
 use super::outbound::hosts;
-use super::{Done, format, in_words, open_to_look, reason_of};
+use super::{Done, concurrent_in_words, format, in_words, open_to_look, reason_of};
 use crate::args::{ExplainArgs, Global};
 use crate::failure::CliError;
 use crate::local_time;
@@ -286,8 +286,8 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     output.line(&format!("approval  {approval}"));
     let words = in_words(limits.timeout, limits.max_output_bytes);
     output.line(&format!(
-        "limits    {words}, {} at once",
-        limits.max_concurrent
+        "limits    {words}, {}",
+        concurrent_in_words(limits.max_concurrent)
     ));
     if let Some(last) = usage.last_called_at {
         let times = match usage.call_count {

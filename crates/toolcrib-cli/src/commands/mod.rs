@@ -264,8 +264,8 @@ fn open_to_run(
     open_with(global, yes, wait, output, nobody_to_ask(global))
 }
 
-/// The same for calls of a model. It reads why a call was refused, but not how to approve it itself; the person reads that, from
-/// [`tell_of_unasked`].
+/// Like [`open_to_run`], but for calls of a model. The model reads why a call was refused, but not how to approve it itself; the
+/// person reads that, from [`tell_of_unasked`].
 fn open_for_model(
     global: &Global,
     yes: bool,
@@ -355,10 +355,21 @@ fn caller_word(caller: &Caller) -> String {
     }
 }
 
-/// Limits as a person reads them.
+/// Limits as a person reads them: `timeout 30 s, 1 MB per text`.
 fn in_words(timeout: Duration, max_output_bytes: u64) -> String {
+    let shown = format!("{timeout:?}");
+    let unit = shown.find(char::is_alphabetic).unwrap_or(shown.len());
+    let (number, unit) = shown.split_at(unit);
     format!(
-        "{timeout:?} to run, {} a text",
+        "timeout {number} {unit}, {} per text",
         text::size(max_output_bytes)
     )
+}
+
+/// How many calls may run at the same time, as a person reads it.
+fn concurrent_in_words(calls: u32) -> String {
+    match calls {
+        1 => "1 concurrent call".to_owned(),
+        calls => format!("{calls} concurrent calls"),
+    }
 }

@@ -48,7 +48,7 @@ impl From<SecretError> for CliError {
         let hint = match &error {
             SecretError::Missing { .. } => "`toolcrib secret list` shows the names",
             SecretError::Invalid(_) | SecretError::NotBound(_) => {
-                "`toolcrib secret set --help` says what can be kept"
+                "`toolcrib secret set --help` says which values are accepted"
             }
             SecretError::Unusable(_) | SecretError::Storage(_) => {
                 "`toolcrib doctor` says where the files are"
@@ -98,9 +98,9 @@ fn set(args: &SecretSetArgs, global: &Global, output: &Output) -> Result<(), Cli
         return Ok(());
     }
     let bytes = value.expose().len();
-    let verb = if is_new { "keeps" } else { "replaced" };
+    let verb = if is_new { "saved" } else { "replaced" };
     output.say(&format!(
-        "{verb} `{name}`: {bytes} bytes, {}",
+        "{verb} secret `{name}` ({bytes} bytes) {}",
         binding_in_words(&binding)
     ));
     Ok(())

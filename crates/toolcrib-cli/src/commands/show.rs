@@ -12,7 +12,7 @@ use toolcrib::registry::{Availability, Source};
 use toolcrib::{Crib, ToolError, ToolSpec};
 
 use super::trust::labelled;
-use super::{Done, in_words, reason_of, word};
+use super::{Done, concurrent_in_words, in_words, reason_of, word};
 use crate::args::ShowArgs;
 use crate::failure::CliError;
 use crate::local_time;
@@ -149,7 +149,7 @@ fn print(tool: &Looked, output: &Output) {
     let state = &shown.state;
     let reason = reason_of(&tool.availability());
     line(
-        "standing",
+        "status",
         &reason.map_or(state.to_string(), |reason| format!("{state}: {reason}")),
     );
     line(
@@ -177,7 +177,7 @@ fn print(tool: &Looked, output: &Output) {
     let words = in_words(timeout, limits.max_output_bytes);
     line(
         "limits",
-        &format!("{words}, {} at once", limits.max_concurrent),
+        &format!("{words}, {}", concurrent_in_words(limits.max_concurrent)),
     );
     line("tags", &tool.texts("tags").join(", "));
     line("keywords", &shown.keywords.join(", "));

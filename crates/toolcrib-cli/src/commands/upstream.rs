@@ -273,7 +273,7 @@ fn digests(probe: &Value) -> Value {
     Value::Object(digests)
 }
 
-/// Does what takes as long as a server takes, with a sign of life.
+/// Shows progress while a server is contacted.
 async fn alive<T>(what: &str, output: &Output, work: impl Future<Output = T>) -> T {
     let what = format!("connecting to {}", shorten(&visible_line(what), 60));
     progress::show(output, &Screen::new(), &what, work).await

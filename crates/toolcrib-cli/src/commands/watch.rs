@@ -1,8 +1,8 @@
 //! `toolcrib watch`: tools are checked and tested whenever their files change.
 //!
 //! Files are looked at five times a second: it costs one `stat` each, works on every file system, and an editor that writes a
-//! file in two steps is seen at the second one. What counts is what is in them: a file that is only touched is not news. What is
-//! done about tools that are not trusted is in `trusting`.
+//! file in two steps is seen at the second one. Only the content counts: a file that is only touched is not news.
+//! `trusting` deals with tools that are not trusted.
 
 mod head;
 mod trusting;

@@ -77,7 +77,7 @@ impl Talk<'_> {
         }
     }
 
-    /// Whether what is wrong is to be put right. Where lines are typed there is no need to ask: the next one does it.
+    /// Whether the person wants to fix the errors. Where lines are typed there is no need to ask: the next one does it.
     fn edit_on(&self, editor: Option<&str>) -> Choice {
         if editor.is_none() {
             return Choice::Edit;

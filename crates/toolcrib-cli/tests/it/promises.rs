@@ -193,7 +193,7 @@ fn a_call_that_waits_is_answered_with_where_to_follow_it() {
     );
     let id = waiting["callId"].as_str().unwrap();
     let question = waiting["approval"]["id"].as_str().unwrap().to_owned();
-    eventually("the server says what waits", || {
+    eventually("the server names the waiting call", || {
         let said = serving.said();
         let line = format!(
             "toolcrib approvals approve {}",

@@ -180,7 +180,7 @@ impl Serving {
             .args(["serve", "--addr", "127.0.0.1:0", "--socket", "crib.sock"])
             .current_dir(directory)
             .env_clear()
-            // The same as that of the commands: it starts what they name.
+            // The PATH of the commands, since it starts what they name.
             .env(
                 "PATH",
                 format!("{}:/usr/bin:/bin", binary.parent().unwrap().display()),

@@ -209,7 +209,7 @@ fn showing_a_tool_reports_what_its_file_says() {
     let test = with_greet();
     let shown = test.run(&["show", "greet"]).exits(0).stdout;
     for expected in [
-        "standing  untrusted: ",
+        "status    untrusted: ",
         "tags      read, friendly",
         "file      .toolcrib/tools/greet.yaml",
         "runs      echo hello {WHO}",

@@ -139,7 +139,7 @@ fn values_are_arguments_and_nothing_else() {
     }
 }
 
-/// The same with the real `find`, behind the sandbox, and glued to an option.
+/// The real `find`, in the sandbox, gets hostile values unchanged, also when they are glued to an option.
 #[test]
 fn the_real_program_gets_values_as_they_are() {
     let scene = Scene::new();

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::target::Target;
 
-/// The requests of a tool in the order of its file, each text with what it is. Placeholders stand as in the file: values are not
+/// The requests of a tool in the order of its file, each text with what it is. Placeholders are shown as in the file: values are not
 /// known, and secrets are never shown.
 #[doc(hidden)]
 pub fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
@@ -31,10 +31,10 @@ pub fn requests(definition: &HttpDefinition) -> Vec<(String, String)> {
     for (target, secrets) in told(definition) {
         let host = target.entry();
         let line = match secrets.is_empty() {
-            true => format!("{host} receives no secret"),
-            false => format!("{host} receives the secrets {}", secrets.join(", ")),
+            true => format!("none for {host}"),
+            false => format!("{} for {host}", secrets.join(", ")),
         };
-        lines.push(("tells".to_owned(), line));
+        lines.push(("secrets".to_owned(), line));
     }
     lines
 }

@@ -51,7 +51,7 @@ pub(crate) fn routes() -> Vec<Route> {
         .params([
             param::header(
                 "Accept",
-                "`application/json, text/event-stream`; who takes only one of them gets that.",
+                "`application/json, text/event-stream`; a client that accepts only one of them is answered in that format.",
             ),
             version_param(),
             param::header("Mcp-Session-Id", "The session, up to `2025-11-25`."),

@@ -194,7 +194,7 @@ fn behind(crib: &Crib, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Puts right what can be put right, and says what was done.
+/// Repairs what can be repaired, and reports what was done.
 pub(super) fn fix(crib: &Crib, findings: &mut Vec<Finding>) {
     let mut tried: Vec<HomeProblem> = Vec::new();
     for _ in 0..MAX_ROUNDS {

@@ -1,6 +1,6 @@
 //! What `watch` does about a tool that is not trusted: it says so, and asks or, with `--trust`, trusts the edit.
 //!
-//! What is trusted is the file as it was shown: the review that was printed is pinned, whatever the file is by then.
+//! The file is trusted as it was shown: the review that was printed is pinned, even if the file has changed since.
 
 use std::cell::RefCell;
 use std::path::Path;

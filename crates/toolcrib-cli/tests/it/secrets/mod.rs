@@ -33,7 +33,9 @@ fn a_secret_is_set_listed_replaced_and_removed() {
     )
     .exits(0)
     .prints("")
-    .says("keeps `KEY`: 13 bytes, for any host of `allowedHosts`, used by tools of weather\n");
+    .says(
+        "saved secret `KEY` (13 bytes) for any host of `allowedHosts`, used by tools of weather\n",
+    );
     let listed = test.run(&["secret", "list", "--json"]).exits(0).json();
     let first = &listed[0];
     assert_eq!(

@@ -46,14 +46,14 @@ fn a_secret_of_two_places_is_sent_to_both_hosts() {
     let shown = runs(review.files[0].file.definition.as_ref().unwrap());
     let told: Vec<String> = shown
         .into_iter()
-        .filter(|(what, _)| what == "tells")
+        .filter(|(what, _)| what == "secrets")
         .map(|(_, text)| text)
         .collect();
     assert_eq!(
         told,
         [
-            "api.example.com receives the secrets CLIENT_SECRET, CLIENT_ID",
-            "login.example.com receives the secrets CLIENT_ID, CLIENT_SECRET",
+            "CLIENT_SECRET, CLIENT_ID for api.example.com",
+            "CLIENT_ID, CLIENT_SECRET for login.example.com",
         ]
     );
 }
@@ -77,7 +77,7 @@ async fn a_json_file_is_a_tool_once_it_is_trusted() {
         [
             "sends: GET https://api.example.com/rain?q=${city}",
             "header: x-key: ${API_KEY}",
-            "tells: api.example.com receives the secrets API_KEY",
+            "secrets: API_KEY for api.example.com",
         ]
     );
     crib.trust(&review).unwrap();

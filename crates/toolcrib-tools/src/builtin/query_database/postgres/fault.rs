@@ -34,13 +34,13 @@ pub(super) fn of(error: &Error, asked: &DatabaseQuery) -> ToolError {
     }
 }
 
-/// The same of the end of a transaction: if the connection broke, no one knows whether it was kept.
+/// What an error at the end of a transaction means: if the connection broke, it is not known whether the transaction was committed.
 pub(super) fn of_commit(error: &Error, asked: &DatabaseQuery) -> ToolError {
     match error.as_db_error() {
         Some(said) => of_server(said, asked),
         None => {
             let message = format!(
-                "the connection to the database `{}` broke off while the transaction was being kept: look whether it was before you call again",
+                "the connection to the database `{}` broke off during the commit: check whether the changes were made before you call again",
                 asked.name
             );
             ToolError::new(ErrorCode::NetworkError, message)
