@@ -70,7 +70,7 @@ impl RpcError {
         RpcError::new(code::INVALID_PARAMS, message)
     }
 
-    /// The same with data.
+    /// Adds data.
     #[must_use]
     pub fn with_data(mut self, data: Value) -> Self {
         self.data = Some(data);
@@ -198,7 +198,7 @@ fn not_json(error: &serde_json::Error) -> Box<Malformed> {
     )
 }
 
-/// What is wrong with a message whose values would take too much memory.
+/// The error for a message whose values would take too much memory.
 const TOO_HEAVY: &str = "the values of the message would take more than 64 MB of memory";
 
 /// Which of the three kinds a message is. Of one that is too heavy only the envelope is read.

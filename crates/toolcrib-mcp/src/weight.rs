@@ -1,7 +1,7 @@
 //! What a message would take in memory: [`weight`], an estimate that is made before anything of it is read.
 //!
-//! Four bytes of text (`[1],`) become a list of one value, 400 bytes of memory, so that a bound on the length of a message is no bound on
-//! what it costs. Limits on lengths are elsewhere; texts too short to matter are not looked at.
+//! Four bytes of text (`[1],`) become a list of one value, 400 bytes of memory, so that a bound on the length of a message does not
+//! bound what it costs. Limits on lengths are elsewhere; texts too short to matter are not looked at.
 
 /// What the values of one message may take.
 pub(crate) const MAX_MESSAGE: usize = 64 << 20;

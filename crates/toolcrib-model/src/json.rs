@@ -156,7 +156,7 @@ struct Reading {
     numbers: Cell<usize>,
     /// Whether one of them may have been rounded.
     has_large: Cell<bool>,
-    /// The how manieth number is known to have been rounded.
+    /// The position, counted from the first number, of one that is known to have been rounded.
     refuses: Option<usize>,
     budget: RefCell<Budget>,
 }
@@ -386,7 +386,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
             };
             let room = if object.is_empty() { ROOM } else { 0 };
             self.reading.pay(&self.at, 2 * VALUE + key.len() + room)?;
-            // Asking first is paid for by every key; who finds a key twice this way reads once more to say which.
+            // Asking first would cost time for every key. A text with a duplicate key is read once more to report which key it is.
             let keys = object.len();
             object.insert(key, value);
             if object.len() == keys && !self.reading.allows_key_twice {

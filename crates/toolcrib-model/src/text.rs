@@ -25,7 +25,7 @@ pub fn visible(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
-/// The same on one line: a name, or whatever else is in a line of ours, cannot begin another.
+/// Like [`visible`], but keeps the text on one line: a name in a line of ours cannot begin another line.
 pub fn visible_line(text: &str) -> std::borrow::Cow<'_, str> {
     let visible = visible(text);
     match visible.contains(['\n', '\t']) {

@@ -85,7 +85,7 @@ impl Pipes {
         })
     }
 
-    /// The same with a terminal for input and output.
+    /// A cell with a terminal for input and output.
     pub(crate) fn with_terminal(user: Option<(u32, u32)>) -> io::Result<Self> {
         let Terminal { ours, theirs } = Terminal::open()?;
         if let Some((uid, gid)) = user {

@@ -28,7 +28,7 @@ impl Sandbox {
         Self::assemble(support, cgroups)
     }
 
-    /// The same machine with other support: for trying how a policy fares where layers are missing.
+    /// A sandbox of this machine with other support, for trying how a policy fares where layers are missing.
     pub fn with_support(support: Support) -> Result<Self, SandboxError> {
         Self::assemble(support, Cgroups::discover())
     }

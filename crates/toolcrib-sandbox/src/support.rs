@@ -101,7 +101,7 @@ impl Support {
         Ok(())
     }
 
-    /// The same without a layer, as on a machine that lacks it. For tests, and for trying how a policy would fare there.
+    /// This support without a layer, as on a machine that lacks it. For tests, and for trying how a policy would fare there.
     #[must_use]
     pub fn without(mut self, layer: Layer) -> Self {
         self.lacks(layer, "it is switched off", "switch it on");

@@ -95,7 +95,7 @@ def call_later(tool: str, **args: Any) -> str:
 
 
 def outcome_of(call_id: str) -> dict[str, Any]:
-    """Waits until a call is over; who has other things to do looks at `/api/calls/{id}` now and then instead."""
+    """Waits until a call is over. A program with other things to do polls `/api/calls/{id}` now and then instead."""
     while True:
         state = ask("GET", f"/api/calls/{call_id}")
         if state["status"] not in ("running", "waiting"):

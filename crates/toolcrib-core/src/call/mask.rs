@@ -147,7 +147,7 @@ impl EventMask {
         )
     }
 
-    /// Reports the held-back output of streams that are over. What was broken off does not end with half a secret.
+    /// Reports the held-back output of streams that are over. Output that was cut short does not end with half a secret.
     fn close(&mut self, is_over: impl Fn(&Open) -> bool, ending: &str) -> Vec<EventKind> {
         let broken_off = matches!(ending, "timeout" | "cancelled" | "TIMEOUT" | "CANCELLED");
         let (over, open) = std::mem::take(&mut self.open)

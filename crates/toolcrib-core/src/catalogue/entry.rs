@@ -168,7 +168,8 @@ impl Entry {
         Entry::with(body, source, registration, store)
     }
 
-    /// The same tool, registered another way. It stays made, its calls are counted on, and what the program switched off stays off.
+    /// This entry's tool, registered another way. It stays made, its calls are counted on, and it stays off if the program switched it
+    /// off.
     pub(super) fn again(&self, registration: Registration, store: StoreSwitches) -> Self {
         let entry = Entry::with(Arc::clone(&self.body), self.source, registration, store);
         entry

@@ -21,7 +21,7 @@ impl Inner {
         Ok(entry)
     }
 
-    /// The same for those who need no words where there is none, and at no more cost than a look.
+    /// Like [`find`](Self::find), but without a reason when there is no such tool, which makes it as cheap as a lookup.
     pub(crate) fn look_up(&self, reference: &str) -> Option<Arc<Entry>> {
         let tools = self.tools.load();
         let entry = tools.look_up(reference).ok().flatten().cloned()?;

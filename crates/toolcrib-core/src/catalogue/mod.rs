@@ -403,8 +403,8 @@ impl Registry {
     }
 
     /// A tool that is made when it is first found, called or asked for its availability. `head` is what lists and searches see of it until
-    /// then; its name, aliases, bundle, slug and version are also the made tool's. What cannot be made is unavailable, for the
-    /// reason that `make` gives. `make` may find other tools; one that needs itself that way is a fault, not an endless loop.
+    /// then; its name, aliases, bundle, slug and version are also the made tool's. A tool that cannot be made is unavailable, for
+    /// the reason that `make` gives. `make` may find other tools; one that needs itself that way is a fault, not an endless loop.
     #[doc(hidden)]
     pub fn entry_lazily(
         &self,
@@ -419,8 +419,8 @@ impl Registry {
         Arc::new(entry)
     }
 
-    /// The same tool as it would be registered another way, as when its switch or its bundle's was turned: it stays made, and its
-    /// calls are counted on.
+    /// Registers an entry's tool another way, for example when its switch or its bundle's was turned: it stays made, and its calls are
+    /// counted on.
     #[doc(hidden)]
     pub fn entry_again(
         &self,

@@ -46,7 +46,7 @@ pub(super) struct Snapshot {
     references: HashTrieMapSync<Reference, Arc<Entry>>,
     /// Tools without names, by what they wait for.
     waiting: HashTrieMapSync<Claim, Group>,
-    /// The same tools, once each.
+    /// The tools that wait for a name, once each.
     pub(super) shadowed: Numbered,
     /// All tools, in several ways.
     pub(super) by_slug: HashTrieMapSync<Slug, Group>,

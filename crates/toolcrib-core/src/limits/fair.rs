@@ -1,7 +1,7 @@
 //! [`Fair`]: places that callers take turns at.
 //!
-//! Where there is room no one waits for anything. Else those who wait stand in a line for each caller, and one of them all is in
-//! front, waiting for the next place; who follows is the next of the next caller.
+//! Where there is room, no call waits. Otherwise the calls of each caller wait in a line, and one of all the waiting calls is in front,
+//! waiting for the next place; after it comes the first call of the next caller.
 //!
 //! Invariants: there is a first in line as long as any call waits; a call that stops waiting makes room for the next.
 

@@ -28,7 +28,7 @@ impl Located {
         self.edited
     }
 
-    /// The same tool with the arguments a person gave instead.
+    /// The tool with the arguments that a person gave instead of the caller's.
     pub(super) fn edited(entry: Arc<Entry>, args: JsonObject, limits: Limits) -> Self {
         Located {
             entry,

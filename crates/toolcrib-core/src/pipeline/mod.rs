@@ -67,8 +67,8 @@ use trace::Trace;
 /// How long a call waits for another with its id, if it does not say.
 const MAX_PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// How often a call asks when others use what was meant for it. Each time a person answers, so this ends no call in earnest; it
-/// ends one whose approver approves everything and lets nothing be used.
+/// How often a call asks when other calls use up the approvals meant for it. A real person never reaches this limit; it stops an
+/// approver that approves everything and claims nothing.
 const MAX_ASKED: u32 = 1000;
 
 /// What a call has from its first moment.

@@ -27,8 +27,8 @@ pub trait Recorder: Send + Sync + 'static {
     /// Takes one record.
     fn record(&self, record: CallRecord);
 
-    /// Takes note of a record that its maker goes on using: what the pipeline calls. By default a copy is recorded; who needs none
-    /// saves making it.
+    /// Takes note of a record that its maker goes on using; the pipeline calls this. By default a copy is recorded; a recorder that
+    /// does not need one can avoid making it.
     fn note(&self, record: &CallRecord) {
         self.record(record.clone());
     }

@@ -1,7 +1,7 @@
 //! A tool as the MCP wire has it, written straight to text: [`mcp_tool`].
 //!
-//! The same as [`definition`](super::definition) makes for [`Provider::Mcp`], without S3's `type`. Lists of ten thousand tools are written by
-//! this, so a schema that needs no change is written as it is, without a copy.
+//! The result is that of [`definition`](super::definition) for [`Provider::Mcp`], without S3's `type`. Lists of ten thousand tools are
+//! written by this, so a schema that needs no change is written as it is, without a copy.
 
 use serde_json::Value;
 

@@ -29,7 +29,7 @@ pub fn estimated_tokens(spec: &ToolSpec) -> u64 {
     tokens_of(spec.name.as_str(), &spec.description, schema)
 }
 
-/// The same of a definition of which no more is known than what a model is given.
+/// Like [`estimated_tokens`], but for a definition of which only the parts that a model is given are known.
 pub fn tokens_of(name: &str, description: &str, schema: &Value) -> u64 {
     let mut counted = Counter::default();
     counted.text(name);

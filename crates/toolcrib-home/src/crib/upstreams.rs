@@ -403,7 +403,7 @@ impl Crib {
         self.log_in(&upstream, patience, show).await
     }
 
-    /// The same at a server that is not configured.
+    /// Logs in at a server that is not configured yet.
     pub async fn log_in_candidate(
         &self,
         candidate: &UpstreamCandidate,

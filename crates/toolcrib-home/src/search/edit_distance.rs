@@ -15,7 +15,7 @@ pub(super) struct Near {
     pub(super) signature: Signature,
     /// For each ASCII character the bits of where it is in the word.
     ascii: [u64; 128],
-    /// The same for the others.
+    /// For each other character the bits of where it is in the word.
     others: Vec<(char, u64)>,
 }
 

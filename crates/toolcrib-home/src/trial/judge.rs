@@ -36,7 +36,7 @@ pub struct Mismatch {
     pub expected: Value,
     /// What came.
     pub actual: Value,
-    /// The same in words.
+    /// The difference in words.
     pub message: String,
     /// How two texts differ.
     #[serde(skip_serializing_if = "Option::is_none")]

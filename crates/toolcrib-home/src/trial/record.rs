@@ -44,8 +44,8 @@ pub fn expects_nothing(expected: &Expected) -> bool {
         && expected.value.is_none()
 }
 
-/// What a test should expect, going by two runs of it: everything that both show where nothing is expected yet, else what is
-/// expected with the fields put right that do not hold any more.
+/// The expectation that fits two runs of a test. A test without one gets everything that both runs show; otherwise only the fields
+/// that no longer hold are corrected.
 pub fn observed_expectation(
     test: &TestCase,
     runs: [&TestReport; 2],

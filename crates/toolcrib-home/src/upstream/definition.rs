@@ -151,7 +151,7 @@ impl Definition {
         Schema::stored(schema).map_err(|error| format!("its input schema cannot be used: {error}"))
     }
 
-    /// The same of its results, if it says anything about them.
+    /// The schema that its results are checked by, if it has one; the error says why it cannot be used.
     pub(super) fn output_schema(&self) -> Result<Option<Schema>, String> {
         let Some(schema) = self.fields.get("outputSchema").cloned() else {
             return Ok(None);
@@ -233,7 +233,7 @@ fn with_line_feeds(fields: &mut JsonObject) {
     }
 }
 
-/// The same with keys in order, so that a server that shuffles them shows no difference.
+/// The value with its keys in order, so that a server that shuffles them shows no difference.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -319,7 +319,7 @@ pub struct UpstreamSettings {
     pub idle: Option<Duration>,
     /// Whether calls of its tools run, ask or are refused, unless a tool has its own policy.
     pub approval: Verdict,
-    /// The same of single tools, by the names that the server gives them.
+    /// The policy of single tools, by the names that the server gives them.
     pub tools: BTreeMap<String, Verdict>,
 }
 

@@ -1,4 +1,4 @@
-//! `check --fix`: what can be put right without asking.
+//! `check --fix`: fixes what can be fixed safely.
 //!
 //! A fix replaces bytes at a place, so that comments and layout stay. A round of fixes is kept only when the file reads better
 //! after it than before.
@@ -14,7 +14,7 @@ const MAX_ROUNDS: usize = 8;
 pub struct Fixed<R = Reading> {
     /// The file afterwards.
     pub bytes: Vec<u8>,
-    /// What was put right, in order; the places are those of the moment.
+    /// The problems that were fixed, in this order; each place is that at the time of its fix.
     pub done: Vec<Problem>,
     /// The rest.
     pub reading: R,

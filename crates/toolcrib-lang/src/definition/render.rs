@@ -35,7 +35,8 @@ pub fn render(
     render_within(problem, file, bytes, usize::MAX, paint)
 }
 
-/// The same for a terminal of so many columns: the line of the file is cut around what is wrong, so that the caret stays under it.
+/// Like [`render`], but for a terminal of so many columns: the line of the file is cut around the error, so that the caret stays under
+/// it.
 pub fn render_within(
     problem: &Problem,
     file: &str,

@@ -57,7 +57,7 @@ pub struct Expression {
 }
 
 impl std::fmt::Debug for Expression {
-    /// The same for the same text, in every process: rules are compared by it.
+    /// Depends only on the text, so that it is equal in every process: rules are compared by it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let fields = (&self.source, &self.variables);
         f.debug_tuple("Expression").field(&fields).finish()

@@ -329,7 +329,7 @@ fn spelled_out(spelled: &'static str, letter: char) -> Option<&'static str> {
     })
 }
 
-/// The same for a short option that a rule names, where most programs agree.
+/// Like [`spelled_out`], but for a short option that a rule names: it also knows the letters on which most programs agree.
 fn long_of(spelled: &'static str, letter: char) -> Option<&'static str> {
     spelled_out(spelled, letter).or(match letter {
         'r' => Some("recursive"),

@@ -24,7 +24,7 @@ pub(crate) enum Quote {
     QuotedDocument(usize),
     /// Between the braces of `${x:-…}`, not quoted.
     Braces,
-    /// The same inside double quotes.
+    /// Between the braces of `${x:-…}`, inside double quotes.
     QuotedBraces,
     /// A subscript, not quoted.
     Subscript,

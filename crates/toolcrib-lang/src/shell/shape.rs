@@ -86,7 +86,7 @@ impl Shape {
         reach(&self.holds, name, "")
     }
 
-    /// The same without what came by way of a command's output.
+    /// Like [`sources`](Self::sources), but without values that came from a command's output.
     pub(crate) fn copies(&self, name: &str) -> BTreeSet<String> {
         reach(&self.holds, name, INPUT)
     }

@@ -199,7 +199,7 @@ fn may_be_stream(file: &Word) -> bool {
         || names.last().is_some_and(is_number)
 }
 
-/// The same for a program that takes `-` for its input.
+/// Like [`is_unclear_file`], but for a program that reads its input when the file is `-`.
 pub(super) fn is_unclear_input(file: &Word) -> bool {
     file.as_static() == Some("-") || is_unclear_file(file)
 }

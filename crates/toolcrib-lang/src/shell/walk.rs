@@ -161,7 +161,7 @@ impl Outcome {
         join(self.ok, self.failed)
     }
 
-    /// The same for a command that may fail before it does anything.
+    /// This outcome for a command that may also fail before it does anything.
     pub(super) fn or_fails_in(self, directory: Directory) -> Outcome {
         Outcome {
             ok: self.ok,

@@ -77,9 +77,9 @@ pub struct ToolCall {
 /// How a call is made.
 #[derive(Debug, Clone)]
 pub struct CallOptions {
-    /// Of the caller's choice; told to [`ServerRequests`].
+    /// Chosen by the caller; passed to [`ServerRequests`].
     pub key: u64,
-    /// How long to wait since the last sign of life (progress counts as one).
+    /// How long to wait since the server last sent something for this call (progress included).
     pub idle_timeout: Duration,
     /// How long to wait in all.
     pub timeout: Duration,

@@ -77,7 +77,7 @@ struct Agreed {
     server: ServerSide,
 }
 
-/// Signs of life of one request.
+/// When something last came from the server about one request.
 pub(super) struct Signs {
     last: Mutex<Instant>,
     progress: Option<mpsc::Sender<Progress>>,
@@ -319,7 +319,7 @@ impl Talk {
         }
     }
 
-    /// The same for the newest era, before it is known to be spoken.
+    /// Like [`with_meta`](Self::with_meta), but always for the newest era, before the server is known to speak it.
     pub(super) fn with_modern_meta(&self, mut params: Map<String, Value>) -> Map<String, Value> {
         let own = params.entry("_meta").or_insert_with(|| json!({}));
         own[meta::PROTOCOL_VERSION] = json!(MODERN);

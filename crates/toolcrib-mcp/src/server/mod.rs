@@ -315,7 +315,7 @@ impl Server {
 trait Capable {
     /// Whether it can be asked this.
     fn allow(&self, method: &str, params: Option<&Value>) -> bool;
-    /// The same of a request as [`Reply::InputRequired`] has it; the error names what is missing.
+    /// Like [`allow`](Self::allow), but for a request as [`Reply::InputRequired`] has it; the error names what is missing.
     fn must_allow(&self, request: &Value) -> Result<(), RpcError>;
 }
 

@@ -1,4 +1,4 @@
-//! What waits to be sent to a client besides answers: [`Outbox`].
+//! Messages to a client that wait to be sent, except answers: [`Outbox`].
 //!
 //! Filled by any thread that has news (never blocking), emptied by the one transport that owns the stream. The invariant: a client that does not
 //! read costs a bounded amount of memory. Progress and log messages beyond [`MAX_NEWS`] push out the oldest of them; a change that still
@@ -120,7 +120,7 @@ impl Outbox {
         self.reader.register(context.waker());
     }
 
-    /// Takes no more messages; what waits can still be taken.
+    /// Accepts no more messages; those that wait can still be taken.
     pub(crate) fn close(&self) {
         lock(&self.queue).closed = true;
         self.reader.wake();

@@ -49,7 +49,7 @@ impl Output {
         }
     }
 
-    /// Adds what waits in the outbox, unless the client is not reading.
+    /// Adds the messages that wait in the outbox, unless the client is not reading.
     pub(crate) fn fill(&mut self, outbox: &Outbox) {
         while self.waiting() < FULL
             && let Some(text) = outbox.take()

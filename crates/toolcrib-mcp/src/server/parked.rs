@@ -1,7 +1,7 @@
 //! Requests that have not begun, because enough of them run: [`Parked`].
 //!
-//! They are noted in the session, so that a client can take them back as it can those that run. The invariant: what waits is bounded in
-//! bytes, however many requests that are.
+//! They are noted in the session, so that a client can take them back as it can those that run. The invariant: the waiting requests are
+//! bounded in bytes, however many there are.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! More requests than may run: what waits, what is refused, and that the client is heard all the same.
+//! More requests than may run: some wait, some are refused, and the client is still heard.
 
 use std::sync::atomic::Ordering;
 

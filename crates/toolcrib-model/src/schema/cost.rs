@@ -40,7 +40,7 @@ struct State<'a> {
     fields: HashMap<&'a str, Vec<usize>>,
     any_field: Vec<usize>,
     items: Vec<usize>,
-    /// The states of what is in the place, once they are known. Fields without parts of their own have one in common.
+    /// The states of what is in the place, once they are known. Fields without parts share one.
     of_fields: HashMap<Option<&'a str>, usize>,
     of_items: Option<usize>,
 }

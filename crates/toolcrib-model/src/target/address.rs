@@ -13,7 +13,7 @@ pub enum Kind {
     Private,
     /// This machine.
     Loopback,
-    /// The same wire: printers, routers, other virtual machines.
+    /// The local link: printers, routers, other virtual machines.
     LinkLocal,
     /// The service of a cloud that hands out the credentials of the machine.
     Metadata,

@@ -53,7 +53,7 @@ impl EgressError {
         }
     }
 
-    /// The same of a later hop: what was asked first was sent, and answered.
+    /// This error at a later hop: the first request was sent and answered.
     #[doc(hidden)]
     pub fn after_an_answer(self) -> Self {
         match self {

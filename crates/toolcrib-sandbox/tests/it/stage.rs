@@ -33,7 +33,7 @@ pub(crate) fn as_root_and_nobody<F: FnOnce()>(body: F) {
     within(PATIENCE, body);
 }
 
-/// The same for a test that takes long.
+/// Like [`as_root_and_nobody`], but for a test that takes longer.
 pub(crate) fn within<F: FnOnce()>(patience: Duration, body: F) {
     watched(patience, body);
     if is_root() {

@@ -80,7 +80,7 @@ impl Api {
             .await
     }
 
-    /// The same for who wants to know who asks.
+    /// Like [`answer`](Self::answer), but reports who asks to `known`, which may refuse.
     pub(crate) async fn answer_known<B>(
         &self,
         request: Request<B>,

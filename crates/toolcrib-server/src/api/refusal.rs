@@ -42,14 +42,14 @@ impl Refusal {
         Refusal::new(ErrorCode::Usage, message)
     }
 
-    /// The same with another status.
+    /// Replaces the status.
     #[must_use]
     pub fn with_status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// The same with a header.
+    /// Adds a header.
     #[must_use]
     pub fn with_header(mut self, name: header::HeaderName, value: HeaderValue) -> Self {
         self.headers.push((name, value));

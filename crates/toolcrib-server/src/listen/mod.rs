@@ -181,7 +181,7 @@ impl Server {
         self.tcp.as_ref().map(|(_, address)| *address)
     }
 
-    /// The same as a URL.
+    /// The address as a URL.
     pub fn url(&self) -> Option<String> {
         let scheme = match self.tls {
             Some(_) => "https",

@@ -12,7 +12,7 @@ use crate::routes::Routes;
 
 const STYLE: &str = include_str!("page.css");
 
-/// The same for people: one page without scripts, whose example asks this server.
+/// The description for people: one page without scripts, whose example asks this server.
 pub fn page(routes: &Routes, server: &str) -> String {
     let document = document(routes);
     let mut html = String::with_capacity(256 * 1024);
@@ -71,7 +71,7 @@ fn head(html: &mut String, routes: &Routes, server: &str) {
     );
     put(
         html,
-        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>, but for those of routes that are for anybody. The operator's token is in the file <code>token</code> of Toolcrib's home directory; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. The same as OpenAPI&nbsp;3.1, for programs: <code>GET /api/openapi.json</code>.</p>",
+        "<p>Every request carries <code>Authorization: Bearer TOKEN</code>, but for those of routes that are for anybody. The operator's token is in the file <code>token</code> of Toolcrib's home directory; <code>toolcrib clients add NAME</code> makes one that may list, search and call tools. For programs, the description in OpenAPI&nbsp;3.1: <code>GET /api/openapi.json</code>.</p>",
     );
     put(
         html,

@@ -149,7 +149,7 @@ struct Simulated {
     /// The counts.
     #[serde(flatten)]
     simulation: Simulation,
-    /// The same in words.
+    /// The counts in words.
     words: String,
 }
 

@@ -54,7 +54,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .named(
                 "docs",
                 "server",
-                "The same for people: one page without scripts.",
+                "Describes every route for people: one page without scripts.",
             )
             .answers_with(200, "The page.", "text/html"),
         get("/api/server", Who::Operator, server)

@@ -106,7 +106,7 @@ struct MismatchRow {
     expected: Value,
     /// What came.
     actual: Value,
-    /// The same in words.
+    /// The difference in words.
     message: String,
     /// How two texts differ.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -147,7 +147,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::new(Method::POST, "/api/tests", Who::Operator, run)
             .named("runTests", "files", "Runs the tests of a tool, also of a text that is not saved.")
             .about(
-                "Each runs in an empty directory of its own, in the sandbox, without a question and without a record. The request ends with the \
+                "Each runs in its own empty directory, in the sandbox, without a question and without a record. The request ends with the \
                  last test; when its client goes, the tests end.",
             )
             .takes::<RunTests>("The tool, or its text.", || {

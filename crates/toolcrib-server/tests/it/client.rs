@@ -20,7 +20,7 @@ enum Act {
     SayAndClose(String),
 }
 
-/// What was asked, and on the how manieth connection.
+/// The requests, each with the number of its connection.
 type Seen = Arc<Mutex<Vec<(usize, String)>>>;
 
 fn json_answer(status: &str, body: &serde_json::Value) -> String {

@@ -40,7 +40,7 @@ async fn post(asking: &Asking<'_>, message: Value) -> Response<Body> {
         .await
 }
 
-/// Begins a session; who asks from then on does it in that session.
+/// Begins a session; later requests belong to it.
 async fn begin(asking: Asking<'_>) -> Asking<'_> {
     let response = post(&asking, initialize()).await;
     assert_eq!(response.status(), 200);

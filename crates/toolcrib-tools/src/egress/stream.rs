@@ -115,7 +115,7 @@ impl StreamedBody {
         Ok(whole)
     }
 
-    /// The same as a stream, which ends with the first error.
+    /// The pieces as a stream, which ends with the first error.
     pub fn pieces(self) -> impl Stream<Item = Result<Bytes, EgressError>> + Send {
         stream::unfold(Some(self), |body| async {
             let mut body = body?;

@@ -241,7 +241,7 @@ impl ScriptedServer {
         })
     }
 
-    /// The same at another address of this machine, such as `::1`.
+    /// Like [`start`](Self::start), at another address of this machine, such as `::1`.
     ///
     /// # Panics
     ///
@@ -253,7 +253,7 @@ impl ScriptedServer {
         ScriptedServer::run(ip.into(), None, Box::new(answering))
     }
 
-    /// The same over TLS, with a certificate and its key (PKCS #8), both DER.
+    /// Like [`start`](Self::start), over TLS, with a certificate and its key (PKCS #8), both DER.
     ///
     /// # Panics
     ///

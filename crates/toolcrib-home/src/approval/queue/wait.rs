@@ -22,7 +22,7 @@ pub(super) struct Waits(Mutex<Waited>);
 #[derive(Debug, Default)]
 struct Waited {
     by_id: HashMap<Uuid, Weak<Waiting>>,
-    /// The directory, open once for all who wait: what waits for minutes should not hold more files than it must.
+    /// The directory, opened once for all waiting calls: a call that waits for minutes should not hold more files than it must.
     dir: Option<DurableDir>,
 }
 

@@ -105,7 +105,7 @@ pub struct ComparedTool {
     pub change: Cow<'static, str>,
     /// The fields that differ.
     pub fields: Vec<ChangedField>,
-    /// The same as a unified diff of the JSON.
+    /// The differences as a unified diff of the JSON.
     pub diff: Option<String>,
     /// What it runs and sends.
     pub runs: Vec<Runs>,

@@ -125,7 +125,7 @@ impl Crib {
         self.tool_row_by(entry, &self.tool_files())
     }
 
-    /// The same for many, by a report of the files that was taken once.
+    /// Like [`tool_row`](Self::tool_row), but for many tools, which share one report of the files.
     pub fn tool_row_by(&self, entry: &Arc<Entry>, files: &Report) -> ToolRow {
         // First: what is made knows more of its effects.
         let availability = entry.availability();

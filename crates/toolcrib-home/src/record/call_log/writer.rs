@@ -136,7 +136,7 @@ struct State {
     health: CallLogHealth,
 }
 
-/// What waits for the writer.
+/// The lines that wait for the writer.
 #[derive(Debug, Default)]
 struct Queue {
     /// Whole lines after a line feed, as [`LogFiles::append`] wants them; empty without any.

@@ -207,7 +207,7 @@ impl UsageLog {
         }
     }
 
-    /// Appends what waits, if that is due. Returns when it is, if not.
+    /// Appends the waiting rows if that is due. Otherwise returns when it will be.
     pub(super) fn settle(&self, now_or_never: bool) -> Option<Duration> {
         let mut state = self.lock();
         if state.waiting.is_empty() {

@@ -316,7 +316,7 @@ impl Entries {
         }
     }
 
-    /// The same tool by another record, which differs by nothing but a switch: it stays made, and its calls are counted on.
+    /// Registers a known tool by another record, which differs only in a switch: it stays made, and its calls are counted on.
     fn known_again(
         &self,
         registry: &Registry,

@@ -108,8 +108,8 @@ impl Archive {
         self
     }
 
-    /// The same with the switches of single tools as they are in `here`, which it is to replace: what [`install`](Self::install) does of itself,
-    /// for who shows what it would change.
+    /// This archive, with the switches of single tools as they are in `here`, which it is to replace. [`install`](Self::install) does this by
+    /// itself; callers that show what it would change need it before.
     #[must_use]
     pub fn with_switches_of(mut self, here: &Contents) -> Archive {
         let here = here.tools.iter();

@@ -70,7 +70,7 @@ pub enum ToolChange {
     Changed {
         /// The fields that differ.
         fields: Vec<FieldChange>,
-        /// The same as a unified diff of the JSON, bounded.
+        /// The differences as a unified diff of the JSON, bounded.
         diff: String,
     },
     /// Both have the same.

@@ -38,7 +38,7 @@ use session::Session;
 
 /// Wraps the exchange with a server into one that shows who asks.
 pub trait Authorizer: Send + Sync + 'static {
-    /// The same exchange with credentials. Called once for each connection. `egress` is the way out for whatever else has to be asked (metadata,
+    /// Returns the exchange with credentials added. Called once for each connection. `egress` is the way out for whatever else has to be asked (metadata,
     /// tokens); `plain` sends a request to the server itself as it is.
     fn authorize(
         &self,
@@ -77,7 +77,7 @@ impl OAuth {
         }
     }
 
-    /// The same with a person who can be asked whenever a login is needed.
+    /// Adds a person who can be asked whenever a login is needed.
     #[must_use]
     pub fn with_consent(mut self, consent: Arc<dyn Consent>) -> Self {
         self.consent = Some(consent);

@@ -251,7 +251,7 @@ fn names(text: &str, file: &str) -> bool {
     })
 }
 
-/// Whether an option of a command (`-fq.sql`, `--file=q.sql`) or a statement of its own (`.read q.sql`) names a file. Statements that take
+/// Whether an option of a command (`-fq.sql`, `--file=q.sql`) or a separate statement (`.read q.sql`) names a file. Statements that take
 /// a file as data do not count.
 fn is_mentioned(command: &SimpleCommand, file: &str) -> bool {
     let is_statement = |text: &str| {

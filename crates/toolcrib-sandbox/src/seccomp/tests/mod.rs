@@ -65,7 +65,7 @@ fn errno_of(number: c_long, [a, b, c]: Args) -> i32 {
     errno_of_four(number, [a, b, c, 0])
 }
 
-/// The same with a fourth argument.
+/// Like [`errno_of`], with a fourth argument.
 fn errno_of_four(number: c_long, [a, b, c, d]: [c_long; 4]) -> i32 {
     let none: c_long = 0;
     // SAFETY: callers pass scalars, null, or pointers that outlive the call; most calls never get past the filter.

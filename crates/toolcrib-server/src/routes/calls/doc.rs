@@ -22,7 +22,7 @@ that is refused later by its `outcome`. A stream that broke off is taken up agai
 /api/calls/{id}/events` with `Last-Event-ID`.\n\n\
 A call that has begun goes on when its connection goes, unless `cancelOnDisconnect` is set. Repeating a call with the same `callId` \
 returns the kept outcome or joins the call that runs.\n\n\
-Calls take turns: `server.maxCalls` run at once, one client has at most half of the places while others wait, and what waits too \
+Calls take turns: `server.maxCalls` run at once, one client has at most half of the places while others wait, and a call that waits too \
 long, or is too many, is refused with 429.";
 
 /// Adds what routes that make calls have in common.

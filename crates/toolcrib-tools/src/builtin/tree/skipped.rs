@@ -22,7 +22,7 @@ impl Skipped {
         }
     }
 
-    /// The same for an error of the system. An entry that disappeared or changed its type in the meantime is not reported.
+    /// Like [`note`](Self::note), but for an error of the system. An entry that disappeared or changed its type in the meantime is not reported.
     pub(in crate::builtin) fn note_error(&self, path: &[u8], errno: Errno) {
         let reason = match errno {
             Errno::NOENT

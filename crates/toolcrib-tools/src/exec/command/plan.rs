@@ -1,6 +1,6 @@
 //! `toolcrib explain <tool>`: the wall of a tool, line by line, and what backs each line on this machine.
 //!
-//! The same code that walls a call in makes the plan, so that it cannot promise what a call does not get.
+//! The plan is made by the code that sets up the wall of a call, so that it cannot promise what a call does not get.
 
 use super::CommandSettings;
 use super::command_reach::{self, CommandReach};

@@ -97,20 +97,20 @@ impl Entry {
         }
     }
 
-    /// The same with another header in both places.
+    /// Changes the header in both places.
     pub(super) fn with(mut self, change: impl Fn(&mut Header)) -> Self {
         change(&mut self.local);
         change(&mut self.central);
         self
     }
 
-    /// The same with another header before its data only.
+    /// Changes only the header before its data.
     pub(super) fn lying(mut self, change: impl Fn(&mut Header)) -> Self {
         change(&mut self.local);
         self
     }
 
-    /// The same with whatever else.
+    /// Changes anything else.
     pub(super) fn but(mut self, change: impl Fn(&mut Self)) -> Self {
         change(&mut self);
         self
@@ -127,7 +127,7 @@ impl Zip {
         }
     }
 
-    /// The same with whatever else.
+    /// Changes anything else.
     pub(super) fn but(mut self, change: impl Fn(&mut Self)) -> Self {
         change(&mut self);
         self

@@ -71,7 +71,7 @@ async fn files_beside_a_database_that_are_links_or_have_a_second_name_are_neithe
             assert_eq!(left, "PRECIOUS".repeat(1000), "{suffix} {is_hard}");
         }
     }
-    // The same for a database whose rollback journal is one.
+    // Neither may a rollback journal that is a link.
     std::fs::write(&precious, "PRECIOUS").unwrap();
     let test = with_database("app.db", "CREATE TABLE t(a)").answers([yes()]);
     symlink(&precious, test.path().join("app.db-journal")).unwrap();

@@ -184,7 +184,7 @@ impl Server {
         self.sql_in("postgres", sql)
     }
 
-    /// The same in another database; returns what `psql` prints of the rows.
+    /// Runs statements as the superuser in any database; returns what `psql` prints of the rows.
     pub(super) fn sql_in(&self, database: &str, sql: &str) -> String {
         let mut all = String::new();
         // Each by itself: a database cannot be made in a transaction.

@@ -58,12 +58,12 @@ impl Approver for Person {
     }
 }
 
-/// The same ground once for each way to resolve paths.
+/// One ground for each way to resolve paths.
 fn grounds() -> [Ground; 2] {
     grounds_in(&std::env::temp_dir())
 }
 
-/// The same in memory where that can be had: disks are slow to make thousands of directories.
+/// Like [`grounds`], but in memory where possible: making thousands of directories on a disk is slow.
 fn grounds_in_memory() -> [Ground; 2] {
     let memory = Path::new("/dev/shm");
     if tempfile::tempdir_in(memory).is_ok() {

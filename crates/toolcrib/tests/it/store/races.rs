@@ -249,7 +249,7 @@ impl Lock {
     /// Which process has it.
     fn holder(&self) -> Option<Pid> {
         let locks = std::fs::read_to_string("/proc/locks").unwrap();
-        // `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`; who waits has `->` before `FLOCK`.
+        // `1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF`; a waiting process has `->` before `FLOCK`.
         let held = locks.lines().filter(|line| !line.contains("->"));
         let mut fields = held.map(|line| line.split_whitespace().collect::<Vec<_>>());
         let found = fields.find(|fields| fields.get(5).is_some_and(|it| it.ends_with(&self.inode)));

@@ -91,7 +91,7 @@ async fn a_client_that_never_says_what_it_wants_is_let_go() {
     assert_eq!(scene.dialled(), 0);
 }
 
-/// The same for a tunnel over which nothing goes.
+/// A tunnel over which nothing is sent is closed after the same time.
 #[tokio::test(start_paused = true)]
 async fn a_tunnel_that_makes_no_progress_is_let_go() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

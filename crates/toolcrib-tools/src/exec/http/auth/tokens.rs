@@ -212,7 +212,7 @@ impl Slot {
     fn remember(&mut self, first: Secret, next: Secret) {
         self.remembered.retain(|(other, _)| *other != first);
         self.remembered.push((first, next));
-        // Of files that were changed since; who goes back further has to sign in.
+        // Those of files that were changed since; going back further takes another login.
         let too_many = self.remembered.len().saturating_sub(MAX_REMEMBERED);
         self.remembered.drain(..too_many);
     }
