@@ -20,10 +20,10 @@ Examples:
   toolcrib approvals approve 9c4f21ab
   toolcrib approvals approve 9c4f21ab --set path=notes.md  approve with other arguments
   toolcrib approvals deny 9c4f21ab --reason 'not on a Friday'
-  toolcrib approvals watch                                 answer one after the other as they come
+  toolcrib approvals watch                                 answer requests as they arrive
 
 An id may be shortened to its end (or start), four characters at least. The first answer counts; a later one \
-is refused and says who was first (exit 9).")]
+is refused, and the error names who answered first (exit 9).")]
 pub(crate) enum ApprovalsCommand {
     /// List the calls waiting for approval, oldest first
     List {
@@ -37,7 +37,7 @@ pub(crate) enum ApprovalsCommand {
     /// Show one request: effect, arguments, diff, and who decided
     #[command(after_help = SHORT_IDS)]
     Show {
-        /// Its id, or the end of it
+        /// Its id, or the end of its id
         #[arg(add = ArgValueCompleter::new(complete::requests))]
         id: String,
     },
@@ -50,17 +50,17 @@ Example:
 
 The caller sees the reason. Identical calls are denied for a minute without asking again.")]
     Deny {
-        /// Its id, or the end of it
+        /// Its id, or the end of its id
         #[arg(add = ArgValueCompleter::new(complete::pending))]
         id: String,
         /// The reason, which the caller sees
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
-    /// Follow the requests as they come, and answer them on a terminal
+    /// Follow requests as they arrive, and answer them on a terminal
     #[command(after_help = "\
-On a terminal each request is put to you in turn; elsewhere, and with --no-input, each is printed. With \
---json every change is a line: the request as in `approvals show --json`. Ctrl-C ends it.")]
+On a terminal you are asked about each request in turn; elsewhere, and with --no-input, each is printed. \
+With --json every change is one line: the request as in `approvals show --json`. Ctrl-C ends it.")]
     Watch,
 }
 
@@ -71,11 +71,11 @@ Examples:
   toolcrib approvals approve 9c4f21ab --set command='git push --dry-run'
   toolcrib approvals approve 9c4f21ab --args @arguments.json --reason 'on a branch instead'
 
-Edited arguments are checked and judged like those of any call: arguments that do not fit, or that a rule \
-denies, are refused (exit 4 or 5), and the request stays open. The effect of the edited call is shown; where \
-it would ask itself, a terminal asks you first, unless --no-input is given.")]
+Edited arguments are checked like those of any call: arguments that do not fit the schema, or that a rule \
+denies, are refused (exit 4 or 5), and the request stays open. The effect of the edited call is shown. If it \
+needs approval itself, you are asked first on a terminal, unless --no-input is given.")]
 pub(crate) struct ApproveArgs {
-    /// Its id, or the end of it
+    /// Its id, or the end of its id
     #[arg(add = ArgValueCompleter::new(complete::pending))]
     pub(crate) id: String,
     /// Change an argument first
@@ -84,7 +84,7 @@ pub(crate) struct ApproveArgs {
     /// Run with these arguments instead; @FILE reads them from a file, - from stdin
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(crate) args: Option<String>,
-    /// Why; it is recorded
+    /// The reason, which is recorded
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 }
@@ -100,26 +100,26 @@ Examples:
   toolcrib grants revoke 77d1c0de
   toolcrib grants add shell command='git push origin *' --expires 8h
 
-A grant allows calls of one tool without asking, as far as its scope reaches. It never lifts what a rule \
-denies, and ends when the tool changes. Most are made where a call asks: type `g`.")]
+A grant allows calls of one tool without asking, within its scope. It never overrides a rule that denies, \
+and it ends when the tool changes. Most grants are made when a call asks: type `g`.")]
 pub(crate) enum GrantsCommand {
     /// List the grants in force, oldest first
     List {
-        /// Also those that are used up or expired; they are removed when the next grant is made
+        /// Include those that are used up or expired; they are removed when the next grant is made
         #[arg(short, long)]
         all: bool,
     },
     /// Show one grant
     #[command(after_help = SHORT_IDS)]
     Show {
-        /// Its id, or the end of it
+        /// Its id, or the end of its id
         #[arg(add = ArgValueCompleter::new(complete::grants))]
         id: String,
     },
-    /// Take grants back: the calls they covered ask again
+    /// Revoke grants: the calls they covered ask again
     #[command(after_help = SHORT_IDS)]
     Revoke {
-        /// Their ids, or the ends of them
+        /// Their ids, or the ends of their ids
         #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(complete::grants))]
         ids: Vec<String>,
     },
@@ -135,10 +135,10 @@ Examples:
   toolcrib grants add write_file path='docs/*' content='*' --uses 10
   toolcrib grants add shell --shape '{\"command\": {\"argv\": [\"echo\", \"two words\"]}}'
 
-A pattern of a parameter is a value, or `*` for anything; for paths a pattern (`docs/*` in that directory, \
-`docs/**` below it, too); for commands their words, with `*` for one word that is not an option and `**` at \
-the end for any further words. Parameters not named keep their defaults. The past calls that the grant would \
-have allowed are shown before it is made.")]
+The pattern of a parameter is a value, or `*` for anything. For paths it can be a pattern: `docs/*` means in \
+that directory, `docs/**` also below it. For commands it is their words, with `*` for one word that is not \
+an option and `**` at the end for any further words. Parameters not named keep their defaults. Before the \
+grant is made, you see which past calls it would have allowed.")]
 pub(crate) struct GrantArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::tools))]
@@ -149,7 +149,7 @@ pub(crate) struct GrantArgs {
     /// The patterns as JSON, for each parameter "any", {"exact": …}, {"argv": […]} or {"path": …}
     #[arg(long, value_name = "JSON|@FILE|-", conflicts_with = "pairs")]
     pub(crate) shape: Option<String>,
-    /// How far it reaches: this terminal session, this workspace, or all workspaces
+    /// Where it applies: this terminal session, this workspace, or all workspaces
     #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = ["session", "project", "user"])]
     pub(crate) scope: String,
     /// How long it lasts: 30m, 8h, 7d [default: 12h for a session, else 30d]
@@ -158,7 +158,7 @@ pub(crate) struct GrantArgs {
     /// How many calls it covers [default: any number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) uses: Option<u64>,
-    /// Why; it is kept with the grant
+    /// The reason, which is kept with the grant
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Make it without asking
@@ -182,21 +182,21 @@ pub(crate) enum HeldCommand {
     /// Show one item with its content
     #[command(after_help = SHORT_IDS)]
     Show {
-        /// Its id, or the end of it
+        /// Its id, or the end of its id
         #[arg(add = ArgValueCompleter::new(complete::held))]
         id: String,
     },
     /// Put items back where they were, byte for byte with their modes and times
     #[command(after_help = SHORT_IDS)]
     Restore {
-        /// Their ids, or the ends of them
+        /// Their ids, or the ends of their ids
         #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(complete::held))]
         ids: Vec<String>,
     },
     /// Delete items
     #[command(after_help = SHORT_IDS)]
     Drop {
-        /// Their ids, or the ends of them
+        /// Their ids, or the ends of their ids
         #[arg(required = true, value_name = "ID", add = ArgValueCompleter::new(complete::held))]
         ids: Vec<String>,
         /// Delete without asking

@@ -11,28 +11,28 @@ use crate::complete;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  toolcrib check                            every tool of this workspace and yours
+  toolcrib check                            the tools of this workspace and of your user
   toolcrib check .toolcrib/tools/find.yaml
-  toolcrib check acme/weather@v1            a tool of the store
+  toolcrib check acme/weather@v1            a stored tool
   toolcrib check --fix                      fix what can be fixed safely: misspelt fields, quotes
   toolcrib check --strict --json            for CI: warnings count, one JSON document
   toolcrib check --for openai               what that provider cannot express
   toolcrib check --schema                   the JSON Schema of the format, for editors
   cat find.yaml | toolcrib check -
 
-Nothing is run and nothing needs to be trusted. Exits with 0 when the files are valid, 4 when one is not. \
-`toolcrib explain CODE` says more about a problem, `toolcrib explain FIELD` about a field.")]
+Nothing is run, and files need not be trusted. Exits with 0 if all files are valid, 4 if one is not. \
+`toolcrib explain CODE` explains a problem, `toolcrib explain FIELD` a field.")]
 pub(crate) struct CheckArgs {
-    /// Files, directories of tools, - for stdin, or tools of the store; by default the files of this workspace and yours
+    /// Files, directories, stored tools, or - for stdin [default: the tools of this workspace and of your user]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
     /// Fix what can be fixed safely; comments and layout stay
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Let warnings count as errors
+    /// Treat warnings as errors
     #[arg(long)]
     pub(crate) strict: bool,
-    /// Also report what this provider's format cannot say about a tool
+    /// Also report what this provider's format cannot express
     #[arg(long = "for", value_name = "PROVIDER", value_parser = providers())]
     pub(crate) provider: Option<String>,
     /// Print the JSON Schema of the format (yaml, or http for .json files) and check nothing
@@ -55,8 +55,7 @@ Examples:
   toolcrib run count-lines PATTERN='*.md'
   toolcrib test                          the tests it came with
 
-Existing files are left as they are, so that running it again does no harm. The tool it writes is trusted: \
-you asked for it.")]
+Existing files are not changed, so it is safe to run again. The example is trusted, because you asked for it.")]
 pub(crate) struct InitArgs {}
 
 #[derive(Debug, Args)]
@@ -71,19 +70,19 @@ Examples:
   pbpaste | toolcrib new search --from-curl - --param q
   toolcrib new weather --http --bundle acme  into a bundle of the store instead of a file
 
-Each template works as it is: it checks, and its own tests pass. It is trusted, since you wrote it. Change \
+Each template is valid as written, and its tests pass. It is trusted, because you wrote it. Change \
 it with `toolcrib edit NAME`, then try it: `toolcrib test NAME`.
 
---from-curl runs and sends nothing. A value that looks like a credential becomes a secret and is written \
-nowhere; `${name}` and `{name}` in the URL become arguments, and so does what --param names. See \
-docs/http-tools.md.")]
+--from-curl does not run the command or send anything. A value that looks like a credential becomes a \
+secret and is not saved; `${name}` and `{name}` in the URL become arguments, and so do the names given with \
+--param. See docs/http-tools.md.")]
 pub(crate) struct NewArgs {
     /// The tool's name: letters, digits, dashes and underscores
     pub(crate) name: String,
     /// The kind of tool: one command, several, or another tool
     #[arg(long, value_name = "KIND", default_value = "shell", value_parser = ["shell", "steps", "alias"])]
     pub(crate) kind: String,
-    /// Where it is kept: in this project, or for all of yours
+    /// Where it is saved: in this project, or for all your projects
     #[arg(long, value_name = "SCOPE", default_value = "local", value_parser = ["local", "user"])]
     pub(crate) scope: String,
     /// Put it into this bundle of the store instead of a file
@@ -95,7 +94,7 @@ pub(crate) struct NewArgs {
     /// Make an HTTP tool from a curl command; @FILE reads it from a file, - from stdin
     #[arg(long, value_name = "CURL|@FILE|-", conflicts_with_all = ["kind", "http"], help_heading = "HTTP tools")]
     pub(crate) from_curl: Option<String>,
-    /// With --from-curl: what callers give. A query parameter, body.FIELD, or NAME=TEXT for a text of the path
+    /// With --from-curl: make this an argument: a query parameter, body.FIELD, or NAME=TEXT for a part of the path
     #[arg(
         long = "param",
         value_name = "NAME|body.FIELD|NAME=TEXT",
@@ -107,7 +106,7 @@ pub(crate) struct NewArgs {
     /// Make an HTTP tool from a template with comments
     #[arg(long, conflicts_with = "kind", help_heading = "HTTP tools")]
     pub(crate) http: bool,
-    /// With --http: where it goes; ${name} in path and query is an argument
+    /// With --http: the address; ${name} in path and query is an argument
     #[arg(
         long,
         value_name = "URL",
@@ -136,15 +135,15 @@ Examples:
   toolcrib edit acme/weather@v1 --as-version v2    saved as a new version beside the old one
   EDITOR='code --wait' toolcrib edit word-count
 
-Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only a valid version replaces the tool, at \
-once and whole. A version with errors can be edited further on a terminal; elsewhere it is refused (exit 4) \
-and the copy is kept. The saved version is trusted. A tool that changed in the meantime is not overwritten \
-(exit 9); your copy is kept then, too. Built-in tools cannot be edited.")]
+Opens a copy in $VISUAL or $EDITOR and checks what you saved. Only a valid version replaces the tool. \
+On a terminal you can go on editing a version with errors; elsewhere it is refused (exit 4) and the copy is \
+kept. The saved version is trusted. If the tool changed in the meantime, it is not overwritten (exit 9) and \
+your copy is kept. Built-in tools cannot be edited.")]
 pub(crate) struct EditArgs {
     /// The tool
     #[arg(add = ArgValueCompleter::new(complete::own_tools))]
     pub(crate) tool: String,
-    /// Of a stored tool: keep the old version, save this one beside it
+    /// For a stored tool: save this as a new version beside the old one
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     pub(crate) as_version: Option<String>,
 }
@@ -153,26 +152,26 @@ pub(crate) struct EditArgs {
 #[command(after_help = "\
 Examples:
   toolcrib test                          all tests of all tools
-  toolcrib test word-count               those of one tool
+  toolcrib test word-count               the tests of one tool
   toolcrib test word-count:empty-file    one of them
-  toolcrib test word-count --record      fill in what tests expect that say nothing yet
+  toolcrib test word-count --record      fill in the expectations of tests that have none
 
 Each test runs in its own empty directory in the sandbox, several at once; afterwards the directory is gone. \
 Tests cannot see or change your workspace, nothing is recorded, no one is asked, and tools need not be \
 trusted; calls that rules deny stay denied. A tool with `elevated` rights, without isolation, with \
-permissions outside of that directory or with a host to reach needs --yes. Exits with 1 when a test failed, \
+permissions outside that directory or with allowed hosts needs --yes. Exits with 1 when a test failed, \
 3 when there is no such tool or test.")]
 pub(crate) struct TestArgs {
     /// Tools, or single tests as TOOL:TEST; all when none is named
     #[arg(value_name = "TOOL[:TEST]", add = ArgValueCompleter::new(complete::trials))]
     pub(crate) tests: Vec<String>,
-    /// Write what came into the files: of tests that expect nothing, and of tests named one by one
+    /// Write the actual results into the files, for tests that expect nothing yet and tests named here
     #[arg(long)]
     pub(crate) record: bool,
     /// How many tests run at once [default: one for each core]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) jobs: Option<u16>,
-    /// Agree to what the sandbox does not hold, and to what --record writes
+    /// Do not ask before tests that reach outside the sandbox, or before --record writes
     #[arg(short, long)]
     pub(crate) yes: bool,
 }
@@ -180,9 +179,9 @@ pub(crate) struct TestArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  toolcrib watch                 all tools that come from files
+  toolcrib watch                 all tools that are files
   toolcrib watch word-count      one of them
-  toolcrib watch --json          one line of JSON for each tool that was tried
+  toolcrib watch --json          one line of JSON for each tool that was tested
 
 Tools are checked and tested at the start and whenever their files change, as by `toolcrib test`. A trusted \
 tool that changes is off until it is trusted again: on a terminal you are shown the difference and asked. \
@@ -195,10 +194,10 @@ pub(crate) struct WatchArgs {
     /// The tools; all when none is named
     #[arg(value_name = "TOOL", add = ArgValueCompleter::new(complete::file_tools))]
     pub(crate) tools: Vec<String>,
-    /// Show each edit and trust it, on a terminal: for a project of your own
+    /// Show and trust each edit, on a terminal; for your own projects
     #[arg(long)]
     pub(crate) trust: bool,
-    /// Agree to what the sandbox does not hold
+    /// Do not ask before tests that reach outside the sandbox
     #[arg(short, long)]
     pub(crate) yes: bool,
 }

@@ -13,15 +13,15 @@ use crate::complete;
 Examples:
   toolcrib bundle new acme --description 'Tools of the Acme API'
   toolcrib bundle add acme weather.json       put a tool in it
-  toolcrib bundle list                        which bundles there are
+  toolcrib bundle list                        list the bundles
   toolcrib bundle disable acme                switch all of its tools off
-  toolcrib bundle export acme                 as acme.zip, to hand on
-  toolcrib bundle import acme.zip             arrives switched off
-  toolcrib bundle rm acme                     into the bin; `bundle restore` takes it out
+  toolcrib bundle export acme                 as acme.zip, to share
+  toolcrib bundle import acme.zip             imported switched off
+  toolcrib bundle rm acme                     into the bin; `bundle restore` brings it back
 
 A bundle groups tools under one switch. `core` has the built-in tools, `local`, `user` and `global` those of \
 files; all others are kept in Toolcrib's home, one file for each version of a tool. A bundle is named by its \
-slug or its id; one that begins with a dash comes behind `--`.")]
+slug or its id; put `--` before one that begins with a dash.")]
 pub(crate) enum BundleCommand {
     /// List the bundles
     List(BundleListArgs),
@@ -31,9 +31,9 @@ Examples:
   toolcrib bundle show acme
   toolcrib bundle show core --json")]
     Show(BundleArgs),
-    /// Make a bundle
+    /// Create a bundle
     New(BundleNewArgs),
-    /// Change what a bundle says about itself
+    /// Change a bundle's name, description or slug
     Edit(BundleEditArgs),
     /// Put tools into a bundle, from files
     Add(BundleAddArgs),
@@ -50,7 +50,7 @@ off one by one stay off.")]
     #[command(after_help = "\
 Examples:
   toolcrib bundle disable acme
-  toolcrib bundle disable core           no built-in tool is offered any more
+  toolcrib bundle disable core           no built-in tools are offered any more
 
 Nothing is lost: `toolcrib bundle enable` brings its tools back as they were. As long as a bundle is off, \
 nothing can be put into it.")]
@@ -60,18 +60,18 @@ nothing can be put into it.")]
     /// Take a bundle out of the bin
     #[command(after_help = "\
 Examples:
-  toolcrib bundle list --all             what is in the bin
+  toolcrib bundle list --all             also lists the bin
   toolcrib bundle restore acme
   toolcrib bundle restore 018faf50-b7b6-7a01-9a05-a22a6e0af101
 
-It comes back as it was, with its tools. When another bundle has its slug by now, that one has to go first \
-(exit 9).")]
+It comes back as it was, with its tools. If another bundle has taken its slug, remove or rename that one \
+first (exit 9).")]
     Restore(BundleRestoreArgs),
-    /// Write a bundle into a ZIP file, to hand it on
+    /// Write a bundle into a ZIP file, to share it
     Export(BundleExportArgs),
-    /// Read a bundle from a ZIP file; it arrives switched off
+    /// Import a bundle from a ZIP file, switched off
     Import(BundleImportArgs),
-    /// Compare two bundles, or one with what was exported
+    /// Compare two bundles, or a bundle with an exported one
     Diff(BundleDiffArgs),
 }
 
@@ -129,7 +129,7 @@ pub(crate) struct BundleNewArgs {
     /// Its contents
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub(crate) description: Option<String>,
-    /// Make it switched off
+    /// Create it switched off
     #[arg(long)]
     pub(crate) disabled: bool,
     /// Its id, a UUIDv7 [default: a new one]
@@ -143,8 +143,8 @@ Examples:
   toolcrib bundle edit acme --description 'Orders, invoices, customers'
   toolcrib bundle edit acme --name 'Acme API' --slug acme-api
 
-Fields that are not named stay, and so does the id. With another slug its tools are called by it:
-`acme-api/weather`. Rules and secrets with --bundle that name the old slug are yours to change.")]
+Fields that are not named stay, and so does the id. Its tools are then called by the new slug: \
+`acme-api/weather`. Rules and secrets that name the old slug are not changed; update them yourself.")]
 #[command(group = clap::ArgGroup::new("change").args(["name", "description", "slug"]).required(true).multiple(true))]
 pub(crate) struct BundleEditArgs {
     /// The bundle: slug or id
@@ -166,11 +166,11 @@ pub(crate) struct BundleEditArgs {
 Examples:
   toolcrib bundle add acme weather.json
   toolcrib bundle add acme tools/*.yaml
-  toolcrib bundle add acme weather.json --version v2      beside the v1 that is there
+  toolcrib bundle add acme weather.json --version v2      beside the existing v1
 
 JSON files are HTTP tools, functions or commands as in docs/bundles.md; comments are allowed. A YAML tool \
 becomes one of type `command`. All files are checked first, as by `toolcrib check`: if one is not valid, \
-none is put (exit 4). A version that is there is never replaced (exit 9): edit it, or put another one beside \
+none is added (exit 4). An existing version is never replaced (exit 9): edit it, or add another one beside \
 it.")]
 pub(crate) struct BundleAddArgs {
     /// The bundle: slug or id
@@ -179,7 +179,7 @@ pub(crate) struct BundleAddArgs {
     /// Files of tools: .json, .yaml or .yml
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) files: Vec<PathBuf>,
-    /// Their version, instead of what the files say [default: v1 where a file says none]
+    /// Their version, instead of the one in the files [default: v1 if a file names none]
     #[arg(long, value_name = "V", allow_hyphen_values = true)]
     pub(crate) version: Option<String>,
 }
@@ -198,7 +198,7 @@ pub(crate) struct BundleSwitchArgs {
 #[command(after_help = "\
 Examples:
   toolcrib bundle rm acme
-  toolcrib bundle restore acme           take it out again
+  toolcrib bundle restore acme           bring it back
 
 A bundle in the bin offers no tools and keeps all of them. Two days later it is removed for good if it is \
 empty; one with tools stays until `toolcrib rm` has removed those.")]
@@ -218,8 +218,8 @@ Examples:
   toolcrib bundle export acme -o /tmp/a.zip
   toolcrib bundle export acme -o - | ssh host toolcrib bundle import - --yes
 
-The same bundle gives the same bytes. A bundle with the value of one of your secrets in it is refused: name \
-the secret instead.")]
+Exporting a bundle twice gives the same bytes. A bundle that contains the value of one of your secrets is \
+refused: name the secret instead.")]
 pub(crate) struct BundleExportArgs {
     /// The bundle: slug or id
     #[arg(add = ArgValueCompleter::new(complete::own_bundles))]
@@ -237,16 +237,16 @@ pub(crate) struct BundleExportArgs {
 Examples:
   toolcrib bundle import acme.zip --dry-run      what is in it, and what it would change
   toolcrib bundle import acme.zip
-  toolcrib bundle import acme.zip --slug acme-2  beside the one that is there
-  toolcrib bundle import acme.zip --update       instead of the one that is there
+  toolcrib bundle import acme.zip --slug acme-2  beside the existing one
+  toolcrib bundle import acme.zip --update       replaces the existing one
 
-It arrives switched off, all of it or nothing. `toolcrib bundle enable` shows what its tools would run and \
+The bundle is imported completely or not at all, and is switched off. `toolcrib bundle enable` shows what its tools would run and \
 reach, then switches it on.")]
 pub(crate) struct BundleImportArgs {
     /// The file, - for stdin
     #[arg(value_name = "FILE|-", value_hint = ValueHint::FilePath)]
     pub(crate) file: PathBuf,
-    /// Say what would happen and do nothing
+    /// Show what would happen without doing it
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Import it under another slug, with new ids
@@ -269,7 +269,7 @@ pub(crate) struct BundleImportArgs {
 #[command(after_help = "\
 Examples:
   toolcrib bundle diff acme acme-2               two bundles
-  toolcrib bundle diff acme.zip acme             what was handed on, and what is here
+  toolcrib bundle diff acme.zip acme             an exported bundle with the one here
   toolcrib bundle diff acme.zip                  what `import --update` would change here
 
 Exits with 0 whether they differ or not; `--json` says which tools do.")]
@@ -277,7 +277,7 @@ pub(crate) struct BundleDiffArgs {
     /// A bundle, or a ZIP file of one
     #[arg(value_name = "A", add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) first: String,
-    /// Another one [default: A, against the bundle here with its id or slug]
+    /// Another bundle [default: the one here with the id or slug of A]
     #[arg(value_name = "B", add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) second: Option<String>,
 }

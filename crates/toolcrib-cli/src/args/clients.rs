@@ -8,15 +8,15 @@ use crate::complete;
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
-  toolcrib clients add assistant                prints its token, this once
+  toolcrib clients add assistant                prints its token, only once
   toolcrib clients add ci > ci-token            the token and nothing else
   toolcrib clients list
   toolcrib clients rm assistant                 its next request is refused
 
-A client's token lists, searches and calls tools, and sees its own calls. Questions, grants, rules, secrets, \
-clients and every change of a definition are for the operator, whose token is in the file `token` of \
-Toolcrib's home directory: a client can never approve its own call, unless you vouch with `add NAME \
---elicitation` that it asks a person.")]
+With its token a client can list, search and call tools, and see its own calls. Approvals, grants, rules, \
+secrets, clients and changes to tools are for the operator, whose token is in the file `token` of Toolcrib's \
+home directory. A client can never approve its own call, unless you vouch with `add NAME --elicitation` that \
+it asks a person.")]
 pub(crate) enum ClientsCommand {
     /// Add a client and print its token (shown once)
     #[command(after_help = "\
@@ -26,12 +26,12 @@ Examples:
 
 Only a digest of the token is kept. If you lose it, remove the client and add it again.
 
-With --elicitation its questions are put to the person at it as well as to `toolcrib approvals`. That is for \
-MCP clients that show them to a person: what they send back counts as that person's word.")]
+With --elicitation the person using the client is asked about its calls, as well as `toolcrib approvals`. \
+Use it only for MCP clients that show questions to a person: their answer counts as that person's.")]
     Add {
         /// Its name: letters, digits, `.`, `_` and `-`
         name: String,
-        /// Ask the person at it about its own calls, by MCP's elicitation over HTTP
+        /// Ask the person using it about its calls, by MCP's elicitation over HTTP
         #[arg(long)]
         elicitation: bool,
     },

@@ -11,20 +11,20 @@ use crate::complete;
 #[command(after_help = "\
 Examples:
   toolcrib list
-  toolcrib list --all                    with what is off or cannot run here, and why
+  toolcrib list --all                    also those that are off or cannot run here, and why
   toolcrib list --bundle acme            the tools of one bundle
   toolcrib list --tag read --tag files   those that have both tags
-  toolcrib list --tokens                 what each costs a model, and all together
+  toolcrib list --tokens                 what each costs a model, and the total
 
-`toolcrib search WORDS` finds tools by what they say about themselves.")]
+`toolcrib search WORDS` searches names, descriptions and keywords.")]
 pub(crate) struct ListArgs {
     /// Also list tools that are off, not trusted, shadowed, broken or cannot run here
     #[arg(short, long)]
     pub(crate) all: bool,
-    /// Only tools of this bundle: slug or id
+    /// Only tools in this bundle: slug or id
     #[arg(long, value_name = "BUNDLE", allow_hyphen_values = true, add = ArgValueCompleter::new(complete::bundles))]
     pub(crate) bundle: Option<String>,
-    /// Also say about how many tokens each costs a model that is given it
+    /// Also estimate how many tokens each costs a model
     #[arg(long)]
     pub(crate) tokens: bool,
     /// Only tools with this tag; may be repeated
@@ -37,8 +37,8 @@ pub(crate) struct ListArgs {
 Examples:
   toolcrib show read_file
   toolcrib show acme/weather             the version that a call would get
-  toolcrib show acme/weather@v1 --json   this version, as it is kept
-  toolcrib show -- -rf                   one whose slug begins with a dash; or `+-rf`")]
+  toolcrib show acme/weather@v1 --json   this version, as it is stored
+  toolcrib show -- -rf                   a slug that begins with a dash; or `+-rf`")]
 pub(crate) struct ShowArgs {
     /// The tool: name, +slug, bundle/slug, bundle/slug@version or id
     #[arg(add = ArgValueCompleter::new(complete::references))]
@@ -49,26 +49,26 @@ pub(crate) struct ShowArgs {
 #[command(after_help = "\
 Examples:
   toolcrib search read file
-  toolcrib search weather --all          also what is off or cannot run here
+  toolcrib search weather --all          also those that are off or cannot run here
   toolcrib search --limit 5              the newest five
 
-Tools that begin with the words come first, then tools that have them whole, then tools that begin like \
-them, then near spellings; among equals the newest. Slugs, names, descriptions, tags and keywords are \
-searched.
+Slugs, names, descriptions, tags and keywords are searched. Results are ranked: first tools that begin with \
+the words, then those that contain them as whole words, then those with words that begin like them, then \
+similar spellings. Among equals the newest comes first.
 
-Where there is more, the last line on stderr says how to go on; with --json that line is {\"nextPageToken\": \
+If there are more results, the last line on stderr says how to get them; with --json that line is {\"nextPageToken\": \
 \"…\"}, also with -q.")]
 pub(crate) struct SearchArgs {
-    /// The words to look for; without any, everything is listed
+    /// The words to search for; without any, all tools are listed
     #[arg(value_name = "WORDS")]
     pub(crate) words: Vec<String>,
     /// Also find tools that are off or cannot run here
     #[arg(short, long)]
     pub(crate) all: bool,
-    /// The most tools to list
+    /// List at most this many tools
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=500))]
     pub(crate) limit: u16,
-    /// Go on where the last page ended
+    /// Continue after the last page
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) page_token: Option<String>,
 }
@@ -100,7 +100,7 @@ pub(super) fn providers() -> PossibleValuesParser {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  toolcrib explain read_file              is it on offer, from where, under which limits?
+  toolcrib explain read_file              is it available, where does it come from, what are its limits?
   toolcrib explain INVALID_ARGUMENTS      what does this code mean, and what now?
   toolcrib explain 5                      what does this exit code mean?
   toolcrib explain allowedHosts           a setting of config.toml
@@ -139,13 +139,13 @@ Examples:
     /// Cancel a call that a server runs
     #[command(after_help = "\
 Examples:
-  toolcrib calls list                        those that run come first
+  toolcrib calls list                        running calls come first
   toolcrib calls cancel f28beac2
 
-Calls of `toolcrib serve` are found by Toolcrib's home directory, or by --server. The output so far is kept. \
-A call that `toolcrib run` makes itself is cancelled there, with Ctrl-C.")]
+Calls of `toolcrib serve` are found through Toolcrib's home directory, or with --server. The output so far \
+is kept. Cancel a call of `toolcrib run` with Ctrl-C, where it runs.")]
     Cancel {
-        /// Its id, or the end of it
+        /// Its id, or the end of its id
         id: String,
     },
 }
@@ -157,10 +157,10 @@ Examples:
   toolcrib stats --since 24h          the last day
   toolcrib stats --tool shell --json  one tool, for a program
 
-The record has the calls of every process that uses Toolcrib's home directory. A server that serves it adds \
-how it is itself; with --server the figures are those of that server's home.")]
+The record covers every process that uses Toolcrib's home directory. If a server runs on this home, its own \
+figures are added; with --server the figures are those of that server's home.")]
 pub(crate) struct StatsArgs {
-    /// Only calls that arrived this long ago at most: 30m, 24h, 7d
+    /// Only calls of the last 30m, 24h, 7d …
     #[arg(long, value_name = "TIME", value_parser = crate::duration::of_people)]
     pub(crate) since: Option<std::time::Duration>,
     /// Only this tool

@@ -131,11 +131,11 @@ pub(crate) enum Command {
     List(ListArgs),
     /// Show what a tool takes, returns and may do
     Show(ShowArgs),
-    /// Find tools by words
+    /// Search for tools
     Search(SearchArgs),
     /// Print schemas, or definitions in a provider's format
     Schema(SchemaArgs),
-    /// Run the calls in a model's reply, print the messages to answer
+    /// Run the tool calls in a model's reply and print the messages to send back
     Answer(AnswerArgs),
     /// Chat with a model that uses the tools here
     Chat(ChatArgs),
@@ -151,13 +151,13 @@ pub(crate) enum Command {
     /// Review files that commands made and other programs would run
     #[command(subcommand)]
     Held(HeldCommand),
-    /// Keep keys and passwords out of sight of tools, models and logs
+    /// Store keys and passwords that models and logs never see
     #[command(subcommand)]
     Secret(SecretCommand),
     /// Show past calls, cancel running ones
     #[command(subcommand)]
     Calls(CallsCommand),
-    /// Count past calls: how many, how fast, what failed
+    /// Show statistics of past calls: number, speed, failures
     Stats(StatsArgs),
     /// List, check and try the rules that allow, ask or deny
     #[command(subcommand)]
@@ -165,23 +165,23 @@ pub(crate) enum Command {
     /// Show and change settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check tool files: what is wrong, where, and what to write instead
+    /// Check tool files: report each error, where it is and how to fix it
     Check(CheckArgs),
     /// Explain a tool, a setting, an error or exit code, a field
     Explain(ExplainArgs),
-    /// Make a directory for tools of this project, with one that works
+    /// Set up this project for tools, with a working example
     Init(InitArgs),
     /// Write a new tool from a template
     New(NewArgs),
-    /// Edit a tool; a version with errors is not saved
+    /// Edit a tool and check it before it is saved
     Edit(EditArgs),
-    /// Delete a tool of yours
+    /// Delete one of your tools
     Rm(RmArgs),
     /// Run the tests of tools, each in a temporary directory
     Test(TestArgs),
     /// Check and test tools whenever their files change
     Watch(WatchArgs),
-    /// Show what the tools of a project would run, and trust them
+    /// Review the tools of a project and trust them
     Trust(TrustArgs),
     /// Switch tools on again
     Enable(SwitchArgs),
@@ -191,7 +191,7 @@ pub(crate) enum Command {
     Serve(ServeArgs),
     /// Open the web admin in a browser
     Ui(UiArgs),
-    /// Serve tools over stdio to the MCP client that starts this
+    /// Serve tools over stdio to an MCP client
     Mcp(McpArgs),
     /// Connect Claude, Cursor, VS Code, Codex and others to your tools
     Connect(ConnectArgs),

@@ -17,7 +17,7 @@ pub(crate) enum RulesCommand {
         #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
         files: Vec<PathBuf>,
     },
-    /// Say what the rules make of a call, without making it
+    /// Show which rules match a call, without making it
     Test(RulesTestArgs),
 }
 
@@ -28,9 +28,9 @@ Examples:
   toolcrib rules test read_file path=/etc/passwd
   toolcrib rules test shell --args '{\"command\": \"ls\"}' --exit-code
 
-Lists every rule that matches, the severest first; with -v also the commands that were read from shell text. \
-Exits with 0 whatever the verdict is; with --exit-code a deny is 5 and an ask is 6. Only rules are asked \
-here: `toolcrib run --dry-run` also says what the tool itself wants.")]
+Lists every rule that matches, the most severe first; with -v also the commands found in shell text. Exits \
+with 0 whatever the verdict is; with --exit-code a deny is 5 and an ask is 6. Only rules are checked here: \
+`toolcrib run --dry-run` also shows whether the tool itself asks.")]
 pub(crate) struct RulesTestArgs {
     /// The tool
     #[arg(required_unless_present = "command", add = ArgValueCompleter::new(complete::tools))]
@@ -69,7 +69,7 @@ Examples:
     Set(ConfigSetArgs),
     /// Remove a setting from config.toml, or words from its list
     Unset(ConfigUnsetArgs),
-    /// Edit config.toml; what is wrong is not saved
+    /// Edit config.toml and check it before it is saved
     Edit(ConfigEditArgs),
     /// Print where the settings are read from
     Path,
@@ -81,12 +81,12 @@ Examples:
 #[command(after_help = "\
 Examples:
   toolcrib config set limits.timeoutMs 5000
-  toolcrib config set allowedHosts --add api.example.com     keeps the hosts that are listed already
+  toolcrib config set allowedHosts --add api.example.com     keeps the hosts already listed
   toolcrib config set disabledTools shell run_code           a list of two
   toolcrib config set --project limits.timeoutMs 1000        for everyone who works in this project
 
 The value is checked before anything is written; comments and everything else in the file stay. The file of \
-a project may only tighten what holds without it. `toolcrib explain KEY` describes a setting.")]
+a project can only tighten settings. `toolcrib explain KEY` describes a setting.")]
 pub(crate) struct ConfigSetArgs {
     /// The setting
     #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
@@ -106,7 +106,7 @@ pub(crate) struct ConfigSetArgs {
 #[command(after_help = "\
 Examples:
   toolcrib config unset limits.timeoutMs
-  toolcrib config unset allowedHosts api.example.com     takes one host out of the list")]
+  toolcrib config unset allowedHosts api.example.com     removes one host from the list")]
 pub(crate) struct ConfigUnsetArgs {
     /// The setting
     #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
@@ -123,9 +123,9 @@ pub(crate) struct ConfigUnsetArgs {
 #[command(after_help = "\
 Examples:
   toolcrib config edit
-  toolcrib config edit limits.timeoutMs      with a line for this setting, if there is none yet")]
+  toolcrib config edit limits.timeoutMs      adds a line for this setting if there is none")]
 pub(crate) struct ConfigEditArgs {
-    /// A setting: if the file does not set it, a line with its default is there to change
+    /// A setting; a line with its default is added for you to change if the file has none
     #[arg(value_name = "KEY", add = ArgValueCompleter::new(complete::settings))]
     pub(crate) key: Option<String>,
     /// Edit .toolcrib/config.toml of the workspace

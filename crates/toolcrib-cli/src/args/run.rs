@@ -26,10 +26,10 @@ Examples:
 A call that needs approval asks on the terminal. Without a terminal it is refused at once, unless --yes \
 approves it or --wait-approval leaves time to answer with `toolcrib approvals`.
 
-Paths count from the workspace, as for every caller; `.`, `./NAME` and `../NAME` count from the current \
+Paths are relative to the workspace, as for every caller; `.`, `./NAME` and `../NAME` are relative to the current \
 directory.
 
-Values are read by the tool's schema: numbers and booleans as such, lists as JSON or by repeating \
+Values are parsed according to the tool's schema: numbers and booleans as such, lists as JSON or by repeating \
 `name=value`, objects as JSON. Other spellings of a name (startLine, START_LINE) work too.")]
 pub(crate) struct RunArgs {
     /// The tool: name, +slug, bundle/slug, bundle/slug@version or id
@@ -41,19 +41,19 @@ pub(crate) struct RunArgs {
     /// All arguments as JSON; @FILE reads them from a file, - from stdin
     #[arg(long, value_name = "JSON|@FILE|-")]
     pub(crate) args: Option<String>,
-    /// Say what would happen and do nothing
+    /// Show what would happen without doing it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Approve whatever the call asks for; what a rule denies stays denied
+    /// Approve the call if it asks; rules can still deny it
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// Wait so long for an approval: asked here, or answered with `toolcrib approvals`
+    /// Wait this long for an approval, given here or with `toolcrib approvals`
     #[arg(long, value_name = "TIME", value_parser = duration::of_people, conflicts_with_all = ["yes", "dry_run"])]
     pub(crate) wait_approval: Option<Duration>,
-    /// Print output and events while the call runs (with --json: one event a line)
+    /// Print output and events while the call runs (with --json: one event per line)
     #[arg(long, conflicts_with = "dry_run")]
     pub(crate) stream: bool,
-    /// Allow less time than the tool would have: 500ms, 5s, 2m
+    /// Shorten the tool's timeout: 500ms, 5s, 2m
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     pub(crate) timeout: Option<Duration>,
     /// Print the result as JSON in this shape
@@ -78,7 +78,7 @@ Examples:
   toolcrib sandbox --isolation container -- python3 untrusted.py
   toolcrib sandbox --host api.github.com -- curl https://api.github.com/zen
   toolcrib sandbox --memory 512MB --timeout 5s --pids 64 -- bash -c 'yes | sort'
-  toolcrib sandbox --json -- true               what stood around it, and what did not
+  toolcrib sandbox --json -- true               which protections were in force
 
 Exits with the command's code; 124 when time ran out, 125 when the sandbox could not be set up, 128 and the \
 signal when the command was killed. `toolcrib doctor` says which levels this machine has, docs/security.md \
@@ -111,13 +111,13 @@ pub(crate) struct SandboxArgs {
     /// CPU time of all its processes together
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     pub(crate) cpu: Option<Duration>,
-    /// Processes and threads at once [default: 512]
+    /// Number of processes and threads [default: 512]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4_000_000))]
     pub(crate) pids: Option<u32>,
     /// Size of one file [default: 1GB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) file_size: Option<u64>,
-    /// How much what it may write can grow [default: 4GB]
+    /// How much disk space it may add [default: 4GB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub(crate) growth: Option<u64>,
     /// Pass a variable on, or set one; besides PATH, HOME, LANG, LC_*, TZ and TERM

@@ -15,14 +15,14 @@ Examples:
   toolcrib secret list
   toolcrib secret rm WEATHER_API_KEY
 
-HTTP tools name a secret as `${WEATHER_API_KEY}`; an argument can never stand for one. Values are kept in \
-files that only you can read, are sent to the hosts they are bound to, and are replaced by `[REDACTED]` in \
-results, errors, events, questions and logs, also in base64, URL-encoded and escaped. That is for accidents; \
-a tool that turns a value around is not caught.")]
+HTTP tools name a secret as `${WEATHER_API_KEY}`; an argument can never take its place. Values are stored in \
+files that only you can read, are sent only to the hosts they are bound to, and are replaced by `[REDACTED]` \
+in results, errors, events, questions and logs, also in base64, URL-encoded and escaped. This prevents \
+accidents; it does not catch a tool that disguises a value.")]
 pub(crate) enum SecretCommand {
-    /// Keep a secret, or replace one
+    /// Save a secret, or replace one
     Set(SecretSetArgs),
-    /// List names, whom they are for, and a short hash of each value
+    /// List the names, the hosts and bundles they are for, and a short hash of each value
     #[command(after_help = "\
 The hash is the last four digits of the value's SHA-256: enough to tell two values apart, too little to find \
 one. To compare: printf %s \"$VALUE\" | sha256sum")]
@@ -42,10 +42,10 @@ Examples:
   toolcrib secret set DEPLOY_KEY < ~/.keys/deploy.pem
   toolcrib secret set GITHUB_TOKEN --from-env GH_TOKEN --host api.github.com --bundle github
 
-The value is asked for on a terminal, without showing it; elsewhere it is read from stdin, and newlines \
-behind one line are dropped, of many lines the last one. It is never taken from the command line. It has 4 \
-bytes at least, 64 KB at most. Setting a secret again replaces its value; hosts and bundles stay as they \
-were unless others are named. A new one is for any, unless some are named.")]
+On a terminal you are asked for the value, and it is not shown. Elsewhere it is read from stdin, without the \
+newline at its end. It is never taken from the command line. A value has 4 bytes to 64 KB. Setting a secret \
+again replaces its value; hosts and bundles stay as they were unless others are named. A new secret is for \
+any host and bundle, unless some are named.")]
 pub(crate) struct SecretSetArgs {
     /// Its name: letters, digits and `_`
     #[arg(add = ArgValueCompleter::new(complete::secrets))]
@@ -56,13 +56,13 @@ pub(crate) struct SecretSetArgs {
     /// Send it to this host only, written as in `allowedHosts`; may be repeated [default: as before]
     #[arg(long = "host", value_name = "HOST")]
     pub(crate) hosts: Vec<String>,
-    /// Send it to any host of `allowedHosts`, also if it was for some only
+    /// Send it to any host of `allowedHosts`, even if it was limited before
     #[arg(long, conflicts_with = "hosts")]
     pub(crate) any_host: bool,
     /// Let only tools of this bundle use it; may be repeated [default: as before]
     #[arg(long = "bundle", value_name = "BUNDLE")]
     pub(crate) bundles: Vec<String>,
-    /// Let tools of any bundle use it, also if it was for some only
+    /// Let tools of any bundle use it, even if it was limited before
     #[arg(long, conflicts_with = "bundles")]
     pub(crate) any_bundle: bool,
     /// Take the value from this variable of the environment

@@ -9,29 +9,29 @@ use clap::{Args, ValueHint};
 Examples:
   toolcrib serve                            on http://127.0.0.1:7410
   toolcrib serve --open                     and opens the web admin in a browser
-  toolcrib serve --addr 127.0.0.1:0         on a port that is free
+  toolcrib serve --addr 127.0.0.1:0         on a free port
   toolcrib serve --socket ~/crib.sock       on a socket that only you can open
 
-Requests carry `Authorization: Bearer TOKEN`. Yours is in a file that the first lines name; it may do \
-everything; `toolcrib clients add NAME` makes one for a program that may call tools and never approve. Calls \
-that ask wait for `toolcrib approvals`, or for an answer over HTTP.
+Requests carry `Authorization: Bearer TOKEN`. Yours is in a file that the first lines name, and it may \
+do everything. `toolcrib clients add NAME` makes one for a program, which may call tools but never approve \
+calls. Calls that need approval wait for `toolcrib approvals`, or for an answer over HTTP.
 
-MCP clients go to the path /mcp with a token of theirs: `toolcrib connect CLIENT --http`.
+MCP clients connect to the path /mcp with their own token: `toolcrib connect CLIENT --http`.
 
-Other machines reach it only through TLS (`server.certificate`, `server.key`) and by a name in \
+Other machines can reach it only over TLS (`server.certificate`, `server.key`) and by a name in \
 `server.hosts`; docs/config.md has all settings. SIGTERM and Ctrl-C let running calls finish for \
 `server.shutdownMs`; a second one cancels them.")]
 pub(crate) struct ServeArgs {
-    /// Listen here instead of at `server.addr`; port 0 is any that is free
+    /// Listen here instead of at `server.addr`; port 0 picks a free port
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) addr: Option<String>,
-    /// Listen on a socket in the file system; without --addr on nothing else
+    /// Listen on a socket in the file system, and on no port unless --addr is given
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) socket: Option<PathBuf>,
     /// Open the web admin in a browser
     #[arg(long)]
     pub(crate) open: bool,
-    /// Serve the web admin from this directory, for work on it
+    /// Serve the web admin from this directory, for developing it
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) web: Option<PathBuf>,
 }
@@ -45,7 +45,7 @@ Examples:
 It uses the server of this home that serves this workspace, or starts one until Ctrl-C. The link signs one \
 browser in, once, within ten minutes; the browser stays signed in for 30 days.")]
 pub(crate) struct UiArgs {
-    /// Print the link and open nothing
+    /// Print the link instead of opening it
     #[arg(long)]
     pub(crate) print: bool,
 }

@@ -13,26 +13,26 @@ Examples:
   toolcrib upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   toolcrib upstream add tracker --url https://tracker.example.com/mcp --header 'Authorization=Bearer secret:TRACKER'
   toolcrib upstream import claude-desktop       the servers of another program
-  toolcrib upstream test files                  connect, list, time, show what changed
+  toolcrib upstream test files                  connect, list the tools, show what changed
   toolcrib upstream accept files                accept what changed
-  toolcrib upstream login tracker               log in at a server that wants OAuth
+  toolcrib upstream login tracker               log in to a server that uses OAuth
 
-The tools of an upstream server are a bundle of its name. They are those you accepted, as they were then: \
-one that changes is off until you accept it again. Calls ask, whatever the server says of its tools; \
-`toolcrib upstream allow NAME TOOL` lets one run without.")]
+The tools of an upstream server are a bundle with its name. They are pinned when you accept them: a tool that \
+changes is off until you accept it again. Calls ask, whatever the server says about its tools; `toolcrib \
+upstream allow NAME TOOL` lets one run without asking.")]
 pub(crate) enum UpstreamCommand {
     /// Connect to a server, show its tools, and add it
     Add(UpstreamAddArgs),
-    /// Add the servers that another program has in its file
+    /// Add the servers that another program has configured
     Import(UpstreamImportArgs),
     /// List the servers
     List,
-    /// Show a server and the tools that were accepted of it
+    /// Show a server and its accepted tools
     Show {
         /// Its name
         name: String,
     },
-    /// Connect to servers and say what they are, how long it takes, and what changed
+    /// Connect to servers and report their tools, the time it took, and what changed
     Test {
         /// Their names; all of them if none is given
         #[arg(value_name = "NAME")]
@@ -55,14 +55,14 @@ pub(crate) enum UpstreamCommand {
     Ask(UpstreamToolsArgs),
     /// Refuse every call of these tools of a server
     Deny(UpstreamToolsArgs),
-    /// Log in at a server that wants OAuth, with a browser
+    /// Log in to a server that uses OAuth, with a browser
     #[command(after_help = "\
 Examples:
   toolcrib upstream login tracker
   toolcrib upstream login tracker --no-browser      print the address only, to open it yourself
 
-The browser is sent back to an address of this machine. The tokens are kept in Toolcrib's home directory, \
-for you only, and renewed by themselves; they are never printed.")]
+The browser is sent back to an address of this machine. The tokens are stored in Toolcrib's home directory, \
+readable only by you, and are renewed automatically; they are never printed.")]
     Login {
         /// Its name
         name: String,
@@ -73,12 +73,12 @@ for you only, and renewed by themselves; they are never printed.")]
         #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=3600))]
         wait: u64,
     },
-    /// Forget the login at a server
+    /// Log out of a server
     Logout {
         /// Its name
         name: String,
     },
-    /// Remove servers, and what was accepted of them
+    /// Remove servers and their accepted tools
     Rm {
         /// Their names
         #[arg(required = true, value_name = "NAME")]
@@ -96,7 +96,7 @@ Examples:
   toolcrib upstream ask files read_file
   toolcrib upstream deny files write_file
 
-Rules count as well: what a rule denies stays denied. `toolcrib upstream show NAME` lists the tools and what \
+Rules still apply: what a rule denies stays denied. `toolcrib upstream show NAME` lists the tools and what \
 their calls need.")]
 pub(crate) struct UpstreamToolsArgs {
     /// The server
@@ -113,8 +113,8 @@ Examples:
   toolcrib upstream add db --env 'PGPASSWORD=secret:DB' --allow query -- uvx some-db-server
   toolcrib upstream add tracker --url https://tracker.example.com/mcp
 
-The program runs without a sandbox, as any other program you start, with few variables of yours and those of \
-`--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
+The program runs without a sandbox, like any other program you start, with few of your variables and those \
+of `--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
 pub(crate) struct UpstreamAddArgs {
     /// Its name here: letters, digits and `-`
     pub(crate) name: String,
@@ -133,7 +133,7 @@ pub(crate) struct UpstreamAddArgs {
     /// A header for every request; `NAME=secret:SECRET` or `NAME=Bearer secret:SECRET` sends a secret
     #[arg(long, value_name = "NAME=VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
-    /// Log in with OAuth, now and when it is over again
+    /// Log in with OAuth, now and whenever the login expires
     #[arg(long, requires = "url")]
     pub(crate) oauth: bool,
     /// Let this tool run without asking, as the server names it
@@ -153,7 +153,7 @@ pub(crate) struct UpstreamAddArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  toolcrib upstream import                                  whatever your programs have
+  toolcrib upstream import                                  all servers of your programs
   toolcrib upstream import claude-desktop --only github     one server of one program
   toolcrib upstream import .vscode/mcp.json                 a file, JSON or TOML
 
@@ -164,7 +164,7 @@ pub(crate) struct UpstreamImportArgs {
     /// A program that `toolcrib connect` lists or a file
     #[arg(value_name = "CLIENT|FILE", add = ArgValueCompleter::new(complete::other_clients))]
     pub(crate) from: Option<String>,
-    /// Only the server of this name; may be given several times
+    /// Only the server with this name; may be repeated
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Vec<String>,
     /// Do not ask
