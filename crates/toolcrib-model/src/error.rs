@@ -102,50 +102,50 @@ error_codes! {
     NotText "NOT_TEXT" 200 1 ToolResult
         "The file is not UTF-8 text." "Ask for `encoding: base64`.";
     FileExists "FILE_EXISTS" 200 1 ToolResult
-        "There is a file already where a new one was to be made." "Choose another name, or overwrite on purpose.";
+        "A file with this name exists already." "Choose another name, or overwrite it explicitly.";
     Timeout "TIMEOUT" 200 7 ToolResult
         "The call ran past its deadline and was stopped." "Ask for less, or allow more time.";
     Cancelled "CANCELLED" 200 130 ToolResult
-        "The call was cancelled." "Nothing to mend; call again if it is still wanted.";
+        "The call was cancelled." "Call again if the result is still needed.";
     ExecutionError "EXECUTION_ERROR" 200 1 ToolResult
         "The tool ran and failed." "The message and details say why.";
     InvalidOutput "INVALID_OUTPUT" 200 1 ToolResult
-        "The tool returned something that does not fit its output schema or limits." "Mend the tool or its output schema.";
+        "The tool returned something that does not fit its output schema or limits." "Fix the tool or its output schema.";
     SandboxUnavailable "SANDBOX_UNAVAILABLE" 200 1 ToolResult
         "The isolation this call needs is not available on this machine." "`toolcrib doctor` names the missing layer.";
     RateLimited "RATE_LIMITED" 429 1 ToolResult
         "Too many calls at once or per minute." "Wait for `retryAfterMs` and call again.";
     NetworkError "NETWORK_ERROR" 200 8 ToolResult
-        "A request could not be made or its answer not be read." "Check the address and the network, then try again.";
+        "A request could not be sent, or its response could not be read." "Check the address and the network, then try again.";
     HostNotAllowed "HOST_NOT_ALLOWED" 200 8 ToolResult
-        "The destination is not one this tool may reach." "The setting `allowedHosts` names the hosts that may be reached.";
+        "This tool may not reach this host." "The setting `allowedHosts` names the hosts that may be reached.";
     UpstreamError "UPSTREAM_ERROR" 200 8 ToolResult
         "The server behind the tool failed, or answered with an error."
-        "The message says how; `--json` shows more, and `toolcrib upstream test` how an MCP server is.";
+        "The message says how; `--json` shows more. `toolcrib upstream test` checks an MCP server.";
     Conflict "CONFLICT" 409 9 ToolResult
         "The request conflicts with something that exists already." "Choose another id or name, or read the existing one.";
     ReadOnly "READ_ONLY" 403 9 ToolResult
-        "Built-in things cannot be changed; only their enabled flag can." "Copy it under another name and change the copy.";
+        "Built-in tools and bundles cannot be changed, only switched on and off." "Copy it under another name and change the copy.";
     StorageError "STORAGE_ERROR" 500 9 ToolResult
-        "Toolcrib's own files could not be read or written." "`toolcrib doctor` looks at Toolcrib's home directory.";
+        "Toolcrib's own files could not be read or written." "`toolcrib doctor` checks Toolcrib's home directory.";
     Usage "USAGE" 400 2 Protocol
-        "The command or request is not one Toolcrib understands." "`toolcrib --help` shows the commands.";
+        "The command or request is not valid." "`toolcrib --help` shows the commands.";
     Unauthenticated "UNAUTHENTICATED" 401 5 Protocol
-        "The server does not know who asks." "Send `Authorization: Bearer TOKEN`; `toolcrib serve` prints where the operator's token is, `toolcrib clients add NAME` makes another.";
+        "The request has no valid token." "Send `Authorization: Bearer TOKEN`; `toolcrib serve` prints where the operator's token is, `toolcrib clients add NAME` makes another.";
     Forbidden "FORBIDDEN" 403 5 Protocol
         "The caller may not do this." "Use the operator's token, or change the setting that the message names.";
     NotFound "NOT_FOUND" 404 3 Protocol
         "There is nothing at this address." "`/api/openapi.json` lists every route.";
     MethodNotAllowed "METHOD_NOT_ALLOWED" 405 2 Protocol
-        "The address is there, but not for this method." "The header `Allow` lists the methods.";
+        "The address does not support this method." "The header `Allow` lists the methods.";
     Gone "GONE" 410 6 Protocol
-        "What was asked about is over." "Make the call again to be asked again.";
+        "The request for approval, or the link, has expired or was used." "Make the call again, or get a new link.";
     PayloadTooLarge "PAYLOAD_TOO_LARGE" 413 2 Protocol
-        "The request is larger than the server takes." "Send less, or raise the setting that the message names.";
+        "The request is larger than the server accepts." "Send less, or raise the setting that the message names.";
     UnsupportedMediaType "UNSUPPORTED_MEDIA_TYPE" 415 2 Protocol
-        "The body is not of a type that this route reads." "Send the `Content-Type` that the message names.";
+        "This route does not accept a body of this type." "Send the `Content-Type` that the message names.";
     Unprocessable "UNPROCESSABLE" 422 4 Protocol
-        "The request is well-formed, and cannot be carried out." "The details say what is wrong with it.";
+        "The request is well-formed, but cannot be carried out." "The details say what is wrong with it.";
     RequestTimeout "REQUEST_TIMEOUT" 408 1 Protocol
         "The request did not arrive in time." "Send it faster, or raise the setting that the message names.";
     Unavailable "UNAVAILABLE" 503 1 Protocol

@@ -203,7 +203,7 @@ fn print_list(requests: &[Queued], pending: bool, output: &Output) {
     }
     if requests.is_empty() && !output.plain() {
         output.say(match pending {
-            true => "nothing waits for an answer",
+            true => "no calls are waiting for approval",
             false => "there are no such requests",
         });
         return;
@@ -295,7 +295,7 @@ fn show(queued: &Queued, output: &Output) {
         facts.push(("left", remaining(queued)));
     }
     if queued.status == Status::Pending && !queued.waiting {
-        let gone = "gone; the same call made again takes the answer up";
+        let gone = "gone; repeating the call uses the answer";
         facts.push(("caller", gone.to_owned()));
     }
     for line in describe_under(&facts, request, page(output)).lines {

@@ -369,7 +369,7 @@ fn endpoint(
         (None, Some(earlier)) => earlier.format,
         (None, None) => {
             return Err(CliError::usage(
-                "no provider: the provider of the model?",
+                "no provider is named",
             ).with_hint(
                 "name one with --provider, or once for all: `toolcrib config set chat.provider anthropic`",
             ));
@@ -395,7 +395,7 @@ fn endpoint(
             toolcrib::model::text::visible(before)
         ))
         .with_hint(
-            "a transcript may be anybody's: only what is typed is a permission to go somewhere",
+            "a transcript may come from anyone: only a URL that you type is permission to connect",
         ));
     }
     let made = |key| {
@@ -579,7 +579,7 @@ fn why(error: ChatError) -> CliError {
             Some("`--model` names the model, `--base-url` says where it is served")
         }
         ChatError::Refused { .. } | ChatError::Provider(_) | ChatError::Strange(_) => Some(
-            "`--provider`, `--base-url`, `--model` and `--key` say who is asked, where, for what and as whom",
+            "`--provider`, `--base-url`, `--model` and `--key` choose the provider, its address, the model and the key",
         ),
         ChatError::Network { .. } | ChatError::Cancelled => None,
     };

@@ -534,7 +534,7 @@ fn fix(file: &mut Checked) -> Result<(), CliError> {
     let Some(path) = &file.path else {
         let what = match &file.stored {
             Some(_) => format!("`{}` is kept in the store", text::visible(&file.shown)),
-            None => "standard input is none".to_owned(),
+            None => "standard input is not a file".to_owned(),
         };
         let error = CliError::usage(format!("`--fix` changes files, and {what}"));
         return Err(match &file.stored {

@@ -22,7 +22,7 @@ pub(super) fn confirmed(
         .then(|| Terminal::find(output.colours_terminal()))
         .flatten();
     let Some(terminal) = terminal else {
-        let message = "there is no one to confirm it";
+        let message = "no one can be asked to confirm it";
         return Err(
             CliError::from(ToolError::new(ErrorCode::ApprovalUnavailable, message))
                 .with_hint("pass `--yes` to do it without asking"),

@@ -256,7 +256,7 @@ fn refused(problem: FileProblem) -> CliError {
     };
     let hint = match problem.is_conflict {
         true => "run it again to see the change as it would be now",
-        false => "mend that, or paste what `--print` prints; nothing was written",
+        false => "fix that, or paste what `--print` prints; nothing was written",
     };
     CliError::from(ToolError::new(code, problem.message)).with_hint(hint)
 }
@@ -264,5 +264,5 @@ fn refused(problem: FileProblem) -> CliError {
 fn damaged(place: &Path, why: &str) -> CliError {
     let message = format!("cannot change `{}`: {why}", place.display());
     CliError::from(ToolError::new(ErrorCode::StorageError, message))
-        .with_hint("mend the file first; nothing was written")
+        .with_hint("fix the file first; nothing was written")
 }

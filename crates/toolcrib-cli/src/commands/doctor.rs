@@ -189,7 +189,7 @@ fn secrets(crib: &Crib, findings: &mut Vec<Finding>) {
     match (store.list(), store.problems()) {
         (Ok(entries), Ok(problems)) => {
             if problems.is_empty() && !entries.is_empty() {
-                let message = format!("{} kept, for your eyes only", entries.len());
+                let message = format!("{} saved, readable only by you", entries.len());
                 findings.push(Finding::ok("secrets", message));
             }
             for problem in problems {
@@ -364,7 +364,7 @@ fn call_log(crib: &Crib) -> Finding {
                 "{} of the latest lines are damaged and skipped",
                 found.unreadable
             ),
-            "nothing to do: the others are unharmed",
+            "nothing to do: the other lines are intact",
         ),
         Err(error) => Finding::broken(
             "call log",

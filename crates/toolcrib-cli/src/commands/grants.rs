@@ -92,7 +92,7 @@ fn print_list(
     }
     if grants.is_empty() && !output.plain() {
         output.say(match all {
-            true => "there are no grants, and none is kept that is over",
+            true => "there are no grants, not even used or expired ones",
             false => "there are no grants: whatever asks, asks every time",
         });
         return;

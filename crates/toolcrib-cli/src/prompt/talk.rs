@@ -195,7 +195,7 @@ impl<'a> Talk<'a> {
             }
         }
         if !self.is_awaited {
-            let gone = "  its caller is gone; the same call made again takes the answer up";
+            let gone = "  its caller is gone; repeating the call uses the answer";
             self.say(&self.paint.dim(gone));
         }
         let shown = describe(request, self.page());

@@ -61,7 +61,7 @@ fn a_call_waits_in_one_process_and_is_approved_in_another() {
     let test = notes();
     test.run(&["approvals", "list"])
         .exits(0)
-        .says("nothing waits for an answer");
+        .says("no calls are waiting for approval");
     let caller = waiting(&test, &[]);
     let request = pending(&test);
     assert_eq!(

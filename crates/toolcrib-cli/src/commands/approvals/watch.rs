@@ -61,7 +61,7 @@ impl Watch<'_> {
         let ending = CancellationToken::new();
         let interrupted = runtime.spawn(end_on_interrupt(ending.clone(), Arc::clone(&self.screen)));
         let words = match self.terminal {
-            Some(_) => "requests are shown as they come; Ctrl-C ends the watch",
+            Some(_) => "requests are shown as they arrive; Ctrl-C ends the watch",
             None => "watching; Ctrl-C ends it",
         };
         self.output.say(&self.output.dim(words));

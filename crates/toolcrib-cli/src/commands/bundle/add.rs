@@ -208,7 +208,7 @@ fn put(
             Ok(document) => documents.push(document),
             Err(ClientError::Refused { error, .. }) => {
                 let before = match done.is_empty() {
-                    true => "nothing was put".to_owned(),
+                    true => "nothing was added".to_owned(),
                     false => format!("before it, {} put", are(&done)),
                 };
                 let message = format!("`{shown}`: {}; {before}", error.message());
@@ -232,7 +232,7 @@ fn put(
         stored::say_next(None, &Looked::up(reference, backend)?, output);
     } else {
         let slug = word(bundle.slug.as_str());
-        let what = output.dim("how they stand");
+        let what = output.dim("shows them");
         output.say(&format!("  toolcrib bundle show {slug}   {what}"));
     }
     Ok(ExitCode::SUCCESS)

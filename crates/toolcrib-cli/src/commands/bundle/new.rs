@@ -52,7 +52,7 @@ pub(super) fn new(
         ),
         false => (
             format!("toolcrib bundle enable {slug}"),
-            "nothing can be put into it before",
+            "needed before tools can be added",
         ),
     };
     output.say(&format!("  {next}   {}", output.dim(what)));

@@ -68,7 +68,7 @@ pub(super) fn rm(args: &BundleRmArgs, backend: &Backend, global: &Global, output
         _ => id.to_string(),
     };
     before.say_changes(&before.now(backend)?, output);
-    let what = output.dim("take it out again");
+    let what = output.dim("brings it back");
     output.say(&format!("  toolcrib bundle restore {restored}   {what}"));
     Ok(ExitCode::SUCCESS)
 }

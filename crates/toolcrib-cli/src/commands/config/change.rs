@@ -145,7 +145,7 @@ fn apply(
         ));
     }
     if key.starts_with("server.") || key.starts_with("telemetry.") {
-        output.say(&output.dim("a server that runs already reads it when it starts again"));
+        output.say(&output.dim("a running server reads it when it is restarted"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -43,7 +43,7 @@ pub(super) fn undo(
             output.document(&json!({"client": client.word(), "file": place, "name": args.name, "changed": false}));
         }
         output.say(&format!(
-            "there is nothing to take out: no `{}` is in {}",
+            "there is nothing to remove: there is no `{}` in {}",
             args.name,
             place.display()
         ));
@@ -68,8 +68,8 @@ pub(super) fn undo(
             "`{}` is not what `toolcrib connect` wrote: it was changed, or it was written from another home",
             args.name
         ));
-        if !confirmed("take it out? [y/n] ", global, output)? {
-            return Err(declined("nothing was taken out"));
+        if !confirmed("remove it? [y/n] ", global, output)? {
+            return Err(declined("nothing was removed"));
         }
     }
     let backup = match &after {

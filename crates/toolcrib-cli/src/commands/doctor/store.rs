@@ -85,7 +85,7 @@ fn in_the_bin(view: &BundleView, all: &[BundleView]) -> Option<Finding> {
             format!("`{slug}` is empty, and gone for good after {}", minute(end))
         }
         tools => format!(
-            "`{slug}` is there since {} with {tools} of its tools, and stays as long as it has any",
+            "`{slug}` has been in the bin since {} with {tools} of its tools, and stays as long as it has any",
             minute(deleted)
         ),
     };
@@ -95,7 +95,7 @@ fn in_the_bin(view: &BundleView, all: &[BundleView]) -> Option<Finding> {
     let id = view.bundle.bundle_id;
     finding.fix = Some(match (is_taken, others().count()) {
         (true, _) => format!(
-            "another `{slug}` is there, and has to go before `toolcrib bundle restore {id}` can take this one out"
+            "another bundle has the slug `{slug}`; remove that one before `toolcrib bundle restore {id}`"
         ),
         (false, 1) => format!(
             "`toolcrib bundle restore {}` takes it out",

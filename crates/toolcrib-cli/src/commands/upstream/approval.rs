@@ -62,6 +62,6 @@ pub(super) fn set(
     for tool in &args.tools {
         output.line(&format!("`{}` {what}", visible(tool)));
     }
-    output.say(&output.dim("a server that runs already reads this when it starts again"));
+    output.say(&output.dim("a running server reads this when it is restarted"));
     Ok(())
 }

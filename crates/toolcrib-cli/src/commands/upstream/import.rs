@@ -184,8 +184,7 @@ fn sources(
         );
     }
     let found = servers(&path, format, &keys).map_err(|why| {
-        CliError::from(ToolError::new(ErrorCode::StorageError, why))
-            .with_hint("mend the file first")
+        CliError::from(ToolError::new(ErrorCode::StorageError, why)).with_hint("fix the file first")
     })?;
     Ok(vec![(path, found)])
 }
