@@ -254,7 +254,7 @@ fn explain_tool(entry: &Arc<Entry>, crib: &Crib, output: &Output) {
     }
     let offered = match reason {
         None => output.good("on offer"),
-        Some(reason) => output.doubtful(&format!("not on offer: {}", text::visible(&reason))),
+        Some(reason) => output.doubtful(&format!("not available: {}", text::visible(&reason))),
     };
     output.line(&format!(
         "{}  {offered}",

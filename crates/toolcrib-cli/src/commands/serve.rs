@@ -77,7 +77,7 @@ fn settings(args: &ServeArgs, crib: &Crib) -> Result<ServerSettings, CliError> {
         (ConfigError::Value { place, problem }, Some(addr)) if place == "server.addr" => {
             let message = format!("--addr `{}`: {problem}", text::visible(addr));
             CliError::usage(message)
-                .with_hint("`--addr 127.0.0.1:8080`, for example; port 0 is any that is free")
+                .with_hint("`--addr 127.0.0.1:8080`, for example; port 0 picks a free port")
         }
         (error, _) => OpenError::Config(error).into(),
     })?;
@@ -324,7 +324,7 @@ fn bind(args: &ServeArgs, settings: &ServerSettings, output: &Output) -> Result<
 fn hint(error: &ListenError) -> Option<String> {
     let hint = match error {
         ListenError::Address { source, .. } => match source.kind() {
-            ErrorKind::AddrInUse => "`toolcrib serve --addr 127.0.0.1:0` takes a port that is free",
+            ErrorKind::AddrInUse => "`toolcrib serve --addr 127.0.0.1:0` picks a free port",
             ErrorKind::AddrNotAvailable => "the address must be one of this machine",
             ErrorKind::PermissionDenied => "ports below 1024 are for root; choose a higher one",
             _ => return None,

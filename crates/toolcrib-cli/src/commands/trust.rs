@@ -42,9 +42,9 @@ pub(super) fn trust(args: &TrustArgs, global: &Global, output: &Output) -> Done 
     }
     let count = review.open().count();
     let question = match count {
-        0 => "forget the files that are gone? [y/n] ".to_owned(),
-        1 => "may this tool be called from now on? [y/n] ".to_owned(),
-        count => format!("may these {count} tools be called from now on? [y/n] "),
+        0 => "forget the deleted files? [y/n] ".to_owned(),
+        1 => "trust this tool? [y/n] ".to_owned(),
+        count => format!("trust these {count} tools? [y/n] "),
     };
     if !args.yes && !confirmed(&question, global, output)? {
         // The answer was asked for, and "no" is as good a one as "yes".
@@ -76,7 +76,7 @@ fn meant(
             Some(file) if file.scope == Scope::Local => paths.push(file.path.clone()),
             Some(file) => {
                 let message = format!(
-                    "`{}` needs no trust: `{}` is not a file of a project",
+                    "`{}` need not be trusted: `{}` is not a file of a project",
                     word, file.shown
                 );
                 return Err(CliError::usage(message));
@@ -207,7 +207,7 @@ pub(super) fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
             };
             lines.extend(labelled("tags", &tags));
             let asks = http_spec_of(http).asks;
-            let asks = asks.unwrap_or_else(|| "no, it runs without a question".to_owned());
+            let asks = asks.unwrap_or_else(|| "no, it runs without asking".to_owned());
             lines.extend(labelled("asks", &asks));
         }
     }
@@ -217,7 +217,7 @@ pub(super) fn entry(reviewed: &ReviewedFile, output: &Output) -> Vec<String> {
             lines.extend(diff.lines().map(|line| text::visible(line).into_owned()));
         }
         (None, Trust::Changed { .. }) => {
-            lines.push("changed since it was trusted; the text of then was not kept".to_owned());
+            lines.push("changed since it was trusted; its earlier text was not kept".to_owned());
         }
         (None, _) => {}
     }

@@ -26,8 +26,8 @@ impl Talk<'_> {
     pub(super) fn grant(&mut self) -> Next {
         if self.request.offers.is_empty() {
             let why = match &self.request.no_grant {
-                Some(why) => format!("asked about every time: {}", text::shorten(why, 400)),
-                None => "calls like this are asked about every time".to_owned(),
+                Some(why) => format!("asks every time: {}", text::shorten(why, 400)),
+                None => "calls like this ask every time".to_owned(),
             };
             self.say_all(&item("", &why, self.page()));
             return Next::Again;

@@ -255,7 +255,7 @@ impl<'a> Talk<'a> {
             "e  change the arguments first: in $VISUAL or $EDITOR, or typed here",
         ];
         lines.push(if self.request.offers.is_empty() {
-            "g  is not on offer: calls like this are asked about every time"
+            "g  is not available: calls like this ask every time"
         } else {
             "g  run it, and do not ask again for calls like it"
         });
@@ -266,7 +266,7 @@ impl<'a> Talk<'a> {
             );
             lines.push("   what is there now in the file)");
         }
-        lines.push("│  marks what the caller wrote; ┊ a line of it that goes on");
+        lines.push("│  marks what the caller wrote; ┊ continues the line above");
         lines.push(match self.whose {
             Whose::Own => "Ctrl-C cancels the call, Ctrl-D refuses it",
             Whose::Another => "s leaves it for later, Ctrl-D or Ctrl-C ends the watch",
@@ -309,14 +309,17 @@ impl<'a> Talk<'a> {
                 return Next::Again;
             }
             let lines = if left.len() == 1 { "line" } else { "lines" };
-            let question = format!("-- {} more {lines}: Enter goes on, q stops -- ", left.len());
+            let question = format!(
+                "-- {} more {lines}: Enter continues, q stops -- ",
+                left.len()
+            );
             match self.terminal.ask(&self.paint.dim(&question), self.wake) {
                 Line::Woken => return Next::Over(self.settled()),
                 Line::Text(word) if word.trim().is_empty() => {}
                 Line::Text(word) => {
                     self.say("");
                     if !matches!(word.trim(), "q" | "Q" | "quit") {
-                        let what = "stopped here; that was no answer to the question yet";
+                        let what = "stopped here; the question is still open";
                         self.say(&self.paint.dim(what));
                     }
                     return Next::Again;

@@ -296,13 +296,13 @@ fn an_imported_bundle_is_switched_on_by_who_saw_what_it_does() {
     }
     test.run(&["run", "greet"]).exits(3);
     let mut session = test.on_terminal(&["bundle", "enable", "acme"]);
-    session.sees("may these 2 tools be offered from now on?");
+    session.sees("switch these 2 tools on?");
     session.types("n");
     let (code, screen) = session.ends();
     assert_eq!(code, 5, "{screen}");
     test.run(&["run", "greet"]).exits(3);
     let mut session = test.on_terminal(&["bundle", "enable", "acme"]);
-    session.sees("may these 2 tools be offered from now on?");
+    session.sees("switch these 2 tools on?");
     session.types("y");
     assert_eq!(session.ends().0, 0);
     // Every call asks all the same.

@@ -467,7 +467,7 @@ fn a_long_diff_is_cut_and_shown_on_request_page_by_page() {
     assert!(!question.contains("line 100"), "{question}");
     terminal.types("d");
     for _ in 0..6 {
-        terminal.sees("Enter goes on, q stops -- ");
+        terminal.sees("Enter continues, q stops -- ");
         terminal.types("");
     }
     terminal.sees("-line 300");

@@ -94,7 +94,7 @@ fn a_person_is_asked_on_the_terminal() {
     let test = with_greet();
     let mut session = test.on_terminal(&["trust"]);
     session.sees("runs      echo hello {WHO}");
-    session.sees("may this tool be called from now on? [y/n]");
+    session.sees("trust this tool? [y/n]");
     session.types("n");
     session.sees("nothing was trusted");
     let (code, screen) = session.ends();
@@ -230,7 +230,7 @@ fn explaining_a_tool_says_why_it_is_not_offered_and_what_holds_its_programs() {
     let test = with_greet();
     let explained = test.run(&["explain", "greet"]).exits(0).stdout;
     for expected in [
-        "not on offer: untrusted",
+        "not available: untrusted",
         "file      .toolcrib/tools/greet.yaml",
         "its programs\nisolation    process",
         "network      none",

@@ -402,7 +402,7 @@ async fn make_grant(
     call: &Call<'_>,
 ) -> Result<String, String> {
     if request.offers.is_empty() {
-        return Err("calls like this are asked about every time".to_owned());
+        return Err("calls like this ask every time".to_owned());
     }
     let (question, by) = (question.to_owned(), by.to_owned());
     let made = with_grants(entry, args, files, call, move |grants, subject| {

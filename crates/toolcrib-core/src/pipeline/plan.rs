@@ -152,7 +152,7 @@ fn offers_of_call(
     let (entry, args, _, _) = judged.into_parts();
     let own = clear::ask_tool(&entry, &args, look, inner)?;
     let why = if own.every_time {
-        "the tool is to be asked about every time"
+        "this tool asks every time"
     } else if has_secret(&args, masker) {
         NO_GRANT
     } else {
@@ -211,7 +211,7 @@ pub(crate) fn check_answer(
         (Some(_), _) if asked.offers.is_empty() => Err(ToolError::new(
             ErrorCode::InvalidArguments,
             format!(
-                "`{}` is asked about every time; approve it without a grant",
+                "calls of `{}` ask every time; approve it without a grant",
                 asked.tool
             ),
         )),

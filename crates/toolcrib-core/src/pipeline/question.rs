@@ -81,7 +81,7 @@ pub(super) fn question(
         .json(own.basis.as_ref().unwrap_or(&Value::Null))
         .finish();
     let (offers, no_grant) = if own.every_time {
-        let why = "the tool is to be asked about every time";
+        let why = "this tool asks every time";
         (Vec::new(), Some(why.to_owned()))
     } else {
         match offers(&subject_of(

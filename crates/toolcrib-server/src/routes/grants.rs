@@ -48,8 +48,8 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .about(
             "Patterns: `\"any\"`, `{\"exact\": VALUE}`, `{\"argv\": [\"git\", \"log\", \"**\"]}` for shell text, \
-            `{\"path\": \"docs/**\"}` for paths, `{\"origin\": \"https://docs.rs\"}` for URLs. What takes something away, and what does \
-            not say what it does, is asked about every time.",
+            `{\"path\": \"docs/**\"}` for paths, `{\"origin\": \"https://docs.rs\"}` for URLs. Calls that remove something, and calls \
+            of tools that do not declare their effects, ask every time.",
         )
         .param(param::query_flag(
             "simulate",

@@ -124,8 +124,8 @@ fn ask(
     let review: Review = backend.get_as(&path)?;
     print(&page(bundle, &review, output), output);
     let question = match bundle.tools {
-        1 => "may this tool be offered from now on? [y/n] ".to_owned(),
-        tools => format!("may these {tools} tools be offered from now on? [y/n] "),
+        1 => "switch this tool on? [y/n] ".to_owned(),
+        tools => format!("switch these {tools} tools on? [y/n] "),
     };
     match confirmed(&question, global, output)? {
         true => Ok(review.digest),

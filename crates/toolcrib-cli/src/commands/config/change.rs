@@ -236,7 +236,10 @@ pub(super) fn edit(args: &ConfigEditArgs, global: &Global, output: &Output) -> D
         ));
         if !desk.edit_on() {
             let kept = copy.keep();
-            let message = format!("the settings are wrong; {} stays as it was", path.display());
+            let message = format!(
+                "the settings are not valid; {} was not changed",
+                path.display()
+            );
             let error = ToolError::new(ErrorCode::Usage, message)
                 .with_detail("copy", kept.display().to_string());
             let hint = format!("your text is in {}", kept.display());

@@ -36,7 +36,7 @@ pub trait GrantStore: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 pub enum GrantRefusal {
     /// Calls like this are asked about every time.
-    #[error("`{tool}` cannot be granted: {why}; it is asked about every time")]
+    #[error("`{tool}` cannot be granted: {why}; its calls ask every time")]
     EveryTime {
         /// The tool.
         tool: String,

@@ -223,10 +223,7 @@ async fn what_is_asked_about_every_time_cannot_be_granted() {
         let outcome = registry.execute(CallRequest::new(name)).await;
         assert!(outcome.is_ok(), "{outcome:?}");
         let made = outcome.approval.unwrap().grant.unwrap();
-        assert_eq!(
-            made, "not made: calls like this are asked about every time",
-            "{name}"
-        );
+        assert_eq!(made, "not made: calls like this ask every time", "{name}");
         let asked = scene.person.asked().pop().unwrap();
         assert!(asked.offers.is_empty(), "{name}");
         let said = asked.no_grant.clone().unwrap();
