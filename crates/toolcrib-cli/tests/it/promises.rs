@@ -85,6 +85,20 @@ fn a_host_that_no_call_can_reach_is_an_error_of_check() {
 }
 
 #[test]
+fn a_place_that_no_call_can_write_is_an_error_of_check() {
+    for place in ["/", "/proc", "/dev", "/sys"] {
+        let test = with_tool(&format!(
+            "bash: ls\ntags: [write]\nsecurity: {{required-permissions: ['filesystem:write:{place}']}}\n"
+        ));
+        let checked = test.run(&["check", "--json"]).exits(4).json();
+        assert!(checked.to_string().contains("always-refused"), "{checked}");
+    }
+    let test = with_tool("bash: ls\ntags: [write]\nworking-directory: '{TEMP_DIR}/x'\n");
+    let checked = test.run(&["check", "--json"]).exits(4).json();
+    assert!(checked.to_string().contains("always-refused"), "{checked}");
+}
+
+#[test]
 fn a_rule_whose_expression_assigns_is_refused() {
     let test = Test::new().config(
         "[[rules]]\nname = \"r\"\nexpr = 'tool = \"shell\"'\nverdict = \"deny\"\nreason = \"no\"\n",
