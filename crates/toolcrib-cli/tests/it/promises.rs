@@ -109,6 +109,25 @@ fn a_rule_whose_expression_assigns_is_refused() {
 }
 
 #[test]
+fn a_rule_whose_expression_is_never_a_boolean_is_refused() {
+    for (expression, is_refused) in [
+        ("1+1", true),
+        ("'deny'", true),
+        ("true", false),
+        ("args.n > 1", false),
+    ] {
+        let test = Test::new().config(&format!(
+            "[[rules]]\nname = \"r\"\nexpr = \"{expression}\"\nverdict = \"deny\"\nreason = \"no\"\n"
+        ));
+        let ran = test.run(&["rules", "check"]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        let refuses = said.contains("a condition must be true or false");
+        assert_eq!(refuses, is_refused, "{expression}: {said}");
+        assert_eq!(ran.code != 0, is_refused, "{expression}: {said}");
+    }
+}
+
+#[test]
 fn what_curl_imports_asks_if_it_writes() {
     let test = Test::new();
     for (method, asks) in [("GET", false), ("POST", true), ("DELETE", true)] {
