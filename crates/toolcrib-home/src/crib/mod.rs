@@ -446,6 +446,7 @@ pub(crate) fn builtin_options(
         },
         egress: Some(egress.clone()),
         search: config.search(),
+        embeddings: config.embeddings(),
         secrets: Some(secrets.clone()),
         git: config.git(),
         databases: config.databases(),
