@@ -303,8 +303,25 @@ pub(crate) fn parameters(current: &OsStr) -> Vec<CompletionCandidate> {
             Some(workspace) => paths(workspace, name, value),
             None => Vec::new(),
         },
-        Some((name, value)) => values(&spec, name, value),
+        Some((name, value)) => {
+            let mut all = values(&spec, name, value);
+            if all.is_empty() && !has_known_values(&spec, name) {
+                // The script of bash leaves the words of calls to this program.
+                let here = std::env::current_dir().unwrap_or_default();
+                all = entries(&here, name, "", value);
+            }
+            all
+        }
     }
+}
+
+/// Whether there is nothing but certain values to complete.
+fn has_known_values(spec: &ToolSpec, name: &str) -> bool {
+    let mut properties = spec.input_schema.properties();
+    properties.any(|(known, schema)| {
+        let is_text = schema.get("type").is_none_or(|kind| kind == "string");
+        known == name && (schema.get("enum").is_some() || !is_text)
+    })
 }
 
 fn names(spec: &ToolSpec, current: &str, words: &[String]) -> Vec<CompletionCandidate> {
@@ -356,19 +373,31 @@ fn values(spec: &ToolSpec, name: &str, current: &str) -> Vec<CompletionCandidate
 /// How many entries of a directory are looked at.
 const MAX_ENTRIES: usize = 10_000;
 
-/// Paths as the command line reads them: of the workspace; behind `./` and `../` from the current directory.
+/// Paths as the command line reads them: of the workspace; behind `./` and `../` from the current directory. Below the workspace both are
+/// offered: what is in the current directory is what a person sees.
 fn paths(workspace: &Path, name: &str, current: &str) -> Vec<CompletionCandidate> {
-    let (directory, start) = match current.rsplit_once('/') {
-        Some((directory, start)) => (format!("{directory}/"), start),
-        None => (String::new(), current),
-    };
-    let base = match typed_path::counts_from_here(&directory) {
-        true => std::env::current_dir().unwrap_or_default(),
-        false => workspace.to_owned(),
-    };
-    if directory.starts_with('/') {
+    if current.starts_with('/') {
         return Vec::new();
     }
+    let here = std::env::current_dir().unwrap_or_default();
+    if current.contains('/') && typed_path::counts_from_here(current) {
+        return entries(&here, name, "", current);
+    }
+    let mut all = entries(workspace, name, "", current);
+    let is_below =
+        typed_path::current_below(workspace).is_some_and(|below| !below.as_os_str().is_empty());
+    if is_below {
+        all.extend(entries(&here, name, "./", current));
+    }
+    all
+}
+
+/// What a directory has for a word, each with this before it.
+fn entries(base: &Path, name: &str, before: &str, word: &str) -> Vec<CompletionCandidate> {
+    let (directory, start) = match word.rsplit_once('/') {
+        Some((directory, start)) => (format!("{directory}/"), start),
+        None => (String::new(), word),
+    };
     let Ok(entries) = std::fs::read_dir(base.join(&directory)) else {
         return Vec::new();
     };
@@ -380,7 +409,7 @@ fn paths(workspace: &Path, name: &str, current: &str) -> Vec<CompletionCandidate
             let is_hidden = file.starts_with('.') && !start.starts_with('.');
             let end = if entry.path().is_dir() { "/" } else { "" };
             (file.starts_with(start) && !is_hidden)
-                .then(|| format!("{name}={directory}{file}{end}"))
+                .then(|| format!("{name}={before}{directory}{file}{end}"))
         })
         .collect();
     found.sort_unstable();

@@ -113,7 +113,7 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
     output.error_line(&format!(
         "{} {}",
         output.red("error:"),
-        text::visible(message)
+        text::visible(&output.with_paths(message))
     ));
     if let Some(faults) = faults.filter(|faults| faults.len() > 1) {
         for fault in faults {
@@ -142,7 +142,7 @@ pub(crate) fn print_error(output: &Output, error: &ToolError, hint: Option<&str>
             .any(|command| error.message().contains(command))
     };
     let line = match hint.or_else(|| remedy(error.code()).filter(says)) {
-        Some(hint) => format!("{}: {hint}", error.code()),
+        Some(hint) => format!("{}: {}", error.code(), output.with_paths(hint)),
         None => error.code().to_string(),
     };
     output.error_line(&format!("  {}", output.dim(&line)));

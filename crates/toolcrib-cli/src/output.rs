@@ -1,6 +1,8 @@
 //! Where words and data go: data to stdout, words to stderr, JSON when asked.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,6 +13,7 @@ use toolcrib::model::text;
 use toolcrib::secret::{Masker, SecretStore};
 
 use crate::args::Global;
+use crate::home_paths;
 use crate::wrap;
 
 /// The narrowest last column of a table.
@@ -39,6 +42,8 @@ pub(crate) struct Output {
     failed: AtomicU8,
     /// The secrets of the home, once that is known.
     secrets: OnceLock<SecretStore>,
+    /// Toolcrib's home, where messages are about this one.
+    home: Option<PathBuf>,
 }
 
 impl Output {
@@ -64,6 +69,15 @@ impl Output {
             colour_terminal: colour(true),
             failed: AtomicU8::new(0),
             secrets: OnceLock::new(),
+            home: home_paths::home(global),
+        }
+    }
+
+    /// A message with the paths of the files of the home that it names.
+    pub(crate) fn with_paths<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.home {
+            Some(home) => home_paths::in_full(text, home),
+            None => Cow::Borrowed(text),
         }
     }
 

@@ -10,7 +10,9 @@ pub const MODERN: &str = "2026-07-28";
 /// The newest version that begins with `initialize`.
 pub const LEGACY: &str = "2025-11-25";
 /// Every version that is spoken, newest first.
-pub const VERSIONS: [&str; 5] = [MODERN, LEGACY, "2025-06-18", "2025-03-26", "2024-11-05"];
+pub const VERSIONS: [&str; 5] = [MODERN, LEGACY, "2025-06-18", WITH_BATCHES, "2024-11-05"];
+/// Every version that our server offers: all but [`WITH_BATCHES`].
+pub const SERVED_VERSIONS: [&str; 4] = [MODERN, LEGACY, "2025-06-18", "2024-11-05"];
 /// The one version whose servers must take batches, which ours does not. Such a client is offered the version before it; servers that speak
 /// it are used as they are.
 pub const WITH_BATCHES: &str = "2025-03-26";

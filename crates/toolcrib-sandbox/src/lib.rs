@@ -79,6 +79,8 @@ pub use layer::{Layer, Missing};
 pub use level::Level;
 pub use memory::give_back_memory;
 pub use paths::{system as system_paths, toolchains};
+#[doc(hidden)]
+pub use plan::writable_refusal;
 pub use policy::{AbsentNames, Limits, Network, Policy, Replaced, User};
 pub use prepared::Prepared;
 #[doc(hidden)]

@@ -7,7 +7,7 @@ pub use toolcrib_sandbox::{
     Missing, Moment, Network, PROTECTED_NAMES, Planted, Policy, Prepared, ProtectedName, Remedy,
     Replaced, Report, Sandbox, SandboxError, Status, Stdin, Stream, Support, TemporaryDirectory,
     User, give_back_memory, inherited_sockets, is_harmless_repository, recover, system_paths,
-    toolchains,
+    toolchains, writable_refusal,
 };
 
 use crate::model::error::{ErrorCode, ToolError};

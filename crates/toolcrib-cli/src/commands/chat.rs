@@ -565,7 +565,7 @@ fn failed(error: toolcrib::chat::TranscriptError) -> CliError {
 /// A transcript to go on with cannot be read.
 fn unread(error: toolcrib::chat::TranscriptError) -> CliError {
     failed(error).with_hint(
-        "`--continue` takes the file that a chat names at its end; they are in `chats` of Toolcrib's home directory",
+        "`--continue` takes the file that a chat names at its end; they are in `chats` in Toolcrib's home directory",
     )
 }
 

@@ -1,5 +1,6 @@
 # Completion of toolcrib for bash. The binary itself says what can follow; this gives it whole
-# words, because bash splits them at `=`, `:` and `@`, and falls back to files for values it knows nothing about.
+# words, because bash splits them at `=`, `:` and `@`, and falls back to files for values of options that it knows nothing about. Paths of
+# arguments count from the workspace, not from here: the binary alone completes them.
 _toolcrib() {
     local words=() word index joined=
     for ((index = 0; index <= COMP_CWORD; index++)); do
@@ -21,10 +22,12 @@ _toolcrib() {
     if [[ $prefix ]]; then
         # Bash completes what stands after the last of them.
         COMPREPLY=("${COMPREPLY[@]#"$prefix"}")
-        if [[ $current == *=* && ( ${#COMPREPLY[@]} -eq 0 || -z ${COMPREPLY[0]} ) ]]; then
+        if [[ $current == -*=* && ( ${#COMPREPLY[@]} -eq 0 || -z ${COMPREPLY[0]} ) ]]; then
             IFS=$'\n'
             COMPREPLY=($(compgen -f -- "${current#"$prefix"}"))
             compopt -o filenames 2>/dev/null
+        elif [[ ${COMPREPLY[0]-} == */ ]]; then
+            compopt -o nospace 2>/dev/null
         fi
     elif [[ ${COMPREPLY[0]-} == *= ]]; then
         compopt -o nospace 2>/dev/null

@@ -48,7 +48,7 @@ pub(super) fn mcp(args: &McpArgs, global: &Global, output: &Output) -> Done {
     // The program that starts this belongs to the person: it is asked, whatever name it has.
     let options = HostOptions {
         bundles,
-        tokens_of: None,
+        ..HostOptions::default()
     };
     let host = CribHost::new(Arc::clone(&crib), options);
     let served = runtime.block_on(run(host, &caller, &clients, output));

@@ -186,6 +186,7 @@ fn opened(options: CribOptions, output: &Output) -> Result<Crib, CliError> {
     let crib = options.open()?;
     output.keep_out(crib.secrets());
     for warning in crib.setting_warnings() {
+        let warning = output.with_paths(&warning);
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }
     Ok(crib)
@@ -202,6 +203,7 @@ fn warn_of_files(crib: &Crib, output: &Output) {
 /// Says what is wrong with the store as a whole: what is not listed may be there all the same.
 fn warn_of_store(crib: &Crib, output: &Output) {
     for warning in crib.store_warnings() {
+        let warning = output.with_paths(&warning);
         let warning = text::visible(&warning);
         output.say(&format!("{} {warning}", output.bold("warning:")));
     }

@@ -228,7 +228,7 @@ fn list(backend: &Backend, output: &Output) -> Result<(), CliError> {
             output.say(&format!(
                 "{} {}",
                 output.bold("warning:"),
-                text::visible(&problem.why)
+                text::visible(&output.with_paths(&problem.why))
             ));
         }
     }

@@ -25,6 +25,7 @@ use toolcrib_server::{Api, ApiOptions};
 use super::{Done, notify, opened, warn_of_files, warn_of_store};
 use crate::args::{Global, ServeArgs};
 use crate::failure::CliError;
+use crate::local_time;
 use crate::output::Output;
 use crate::signals::Stops;
 
@@ -270,6 +271,7 @@ fn observer(settings: &ServerSettings, crib: &Crib, output: &Output) -> Result<O
             true => AccessLog::Off,
             false => settings.access_log,
         },
+        time: Some(local_time::second),
         sink: Sink::default(),
         telemetry,
     }))

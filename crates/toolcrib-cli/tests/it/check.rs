@@ -123,7 +123,7 @@ fn input_that_is_not_a_file_is_reported_and_never_waited_for() {
     let tools = test.workspace().join(".toolcrib/tools");
     let made = Command::new("mkfifo").arg(tools.join("pipe.yaml")).status();
     if made.is_err() {
-        eprintln!("SKIPPED the named pipe: there is no mkfifo");
+        crate::skipped(format_args!("the named pipe: there is no mkfifo"));
     }
     std::fs::create_dir(tools.join("directory.yaml")).unwrap();
     std::fs::write(tools.join("large.yaml"), vec![b'#'; 11 << 20]).unwrap();

@@ -8,9 +8,15 @@ fn complete(words: &[&str]) -> String {
 }
 
 fn complete_in(test: &Test, words: &[&str]) -> String {
+    complete_from("", test, words)
+}
+
+/// What is offered in a directory of the workspace.
+fn complete_from(directory: &str, test: &Test, words: &[&str]) -> String {
     let index = (words.len() - 1).to_string();
     let ran = test
         .command()
+        .current_dir(test.workspace().join(directory))
         .env("COMPLETE", "bash")
         .env("_CLAP_COMPLETE_INDEX", index)
         .env("_CLAP_COMPLETE_COMP_TYPE", "9")
@@ -70,6 +76,32 @@ fn paths_are_completed_from_the_workspace_and_settings_by_their_keys() {
 }
 
 #[test]
+fn paths_are_completed_from_where_one_is() {
+    let test = Test::new()
+        .file(
+            ".toolcrib/tools/say.yaml",
+            "description: d\nbash: echo {X}\ntags: [read]\nparameters: {X: {description: d}}\n",
+        )
+        .file("zebra.txt", "")
+        .file("sub/zz.txt", "")
+        .file("sub/deep/zoo.txt", "");
+    test.run(&["trust", "--yes"]).exits(0);
+    let offers = |directory: &str, word: &str| -> Vec<String> {
+        let offered = complete_from(directory, &test, &["toolcrib", "run", "read_file", word]);
+        offered.lines().map(str::to_owned).collect()
+    };
+    assert_eq!(offers("", "path=z"), ["path=zebra.txt"]);
+    assert_eq!(offers("sub", "path=z"), ["path=zebra.txt", "path=./zz.txt"]);
+    assert_eq!(offers("sub", "path=zz"), ["path=./zz.txt"]);
+    assert_eq!(offers("sub", "path=./z"), ["path=./zz.txt"]);
+    assert_eq!(offers("sub", "path=deep/"), ["path=./deep/zoo.txt"]);
+    test.run(&["run", "read_file", "path=zz.txt"]).exits(1);
+    // Other texts may name files, as the shell sees them.
+    let offered = complete_from("sub", &test, &["toolcrib", "run", "say", "X=zz"]);
+    assert_eq!(offered, "X=zz.txt");
+}
+
+#[test]
 fn the_clients_that_can_be_connected_are_completed() {
     let all = complete(&["toolcrib", "connect", ""]);
     for client in [
@@ -121,9 +153,14 @@ fn stored_tools_and_their_tests_are_offered_to_test() {
 
 /// What a real bash offers at the end of a line, through the script that users source.
 fn bash_offers(line: &str) -> Vec<String> {
+    bash_offers_in("", line)
+}
+
+fn bash_offers_in(directory: &str, line: &str) -> Vec<String> {
     let tool = "description: Hello\nbash: echo hello\ntags: [read]\ntests:\n  - name: greets\n";
     let test = Test::new()
         .file("README.md", "")
+        .file("sub/zz.txt", "")
         .file(".toolcrib/tools/hello.yaml", tool);
     let binary = std::path::Path::new(env!("CARGO_BIN_EXE_toolcrib"));
     // As readline does: words are split at blanks, at `=`, at `:` and at `@`.
@@ -140,7 +177,7 @@ printf '%s\n' "${{COMPREPLY[@]}}""#
     );
     let ran = std::process::Command::new("bash")
         .args(["-c", &script])
-        .current_dir(test.workspace())
+        .current_dir(test.workspace().join(directory))
         .env_clear()
         .env(
             "PATH",
@@ -172,6 +209,14 @@ fn a_real_bash_completes_values_after_the_equals_sign() {
     assert_eq!(
         bash_offers("toolcrib run read_file path=READ"),
         ["README.md"]
+    );
+    assert_eq!(
+        bash_offers_in("sub", "toolcrib run read_file path=z"),
+        ["./zz.txt"]
+    );
+    assert_eq!(
+        bash_offers_in("sub", "toolcrib run read_file path=no"),
+        [""]
     );
 }
 

@@ -24,6 +24,7 @@ mod harness;
 mod held;
 mod help;
 mod hidden;
+mod home_files;
 mod http_authoring;
 mod http_files;
 mod http_tools;
@@ -67,3 +68,18 @@ mod upstream;
 mod version;
 mod watch;
 mod yaml_cases;
+
+/// Says that the test that asks cannot run here, and why: in its output, and where `test.sh` reports it at the end.
+fn skipped(why: std::fmt::Arguments<'_>) {
+    use std::io::Write as _;
+    let thread = std::thread::current();
+    let line = format!("{}: {why}\n", thread.name().unwrap_or("a test")).replace('\r', "");
+    eprint!("SKIPPED {line}");
+    if let Some(path) = std::env::var_os("TOOLCRIB_TEST_SKIPPED") {
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path);
+        file.unwrap().write_all(line.as_bytes()).unwrap();
+    }
+}

@@ -382,3 +382,86 @@ fn the_pipes_it_is_given_stay_as_they_were_for_the_processes_that_share_them() {
     drop(input);
     assert!(child.wait().unwrap().success());
 }
+
+#[test]
+fn a_tool_of_another_server_that_cannot_be_called_is_unavailable_everywhere() {
+    let test = Test::new();
+    let property = |p: Value| json!({"inputSchema": {"type": "object", "properties": {"p": p}}});
+    let broken = [
+        ("any-type", property(json!({"type": "any"}))),
+        (
+            "null-required",
+            json!({"inputSchema": {"type": "object", "required": null}}),
+        ),
+        (
+            "draft-3",
+            property(json!({"type": "string", "required": true})),
+        ),
+        (
+            "draft-4",
+            property(json!({"type": "number", "minimum": 0, "exclusiveMinimum": true})),
+        ),
+        (
+            "as-task",
+            json!({"inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}),
+        ),
+    ];
+    let tools: Vec<Value> = broken
+        .iter()
+        .map(|(name, fields)| {
+            let mut tool = fields.clone();
+            tool["name"] = json!(name);
+            tool["description"] = json!("Cannot be called");
+            tool
+        })
+        .collect();
+    std::fs::create_dir_all(test.home()).unwrap();
+    let more = test.home().join("more.json");
+    std::fs::write(&more, json!(tools).to_string()).unwrap();
+    let more = more.to_str().unwrap();
+    let mut add = vec!["upstream", "add", "fake", "--yes", "--allow", "echo"];
+    add.extend(broken.iter().flat_map(|(name, _)| ["--allow", name]));
+    add.extend(["--", "python3", crate::upstream::SERVER, "plain", more]);
+    test.run(&add).exits(0);
+    let wire = |name: &str| name.replace('-', "_");
+    let listed = test.run(&["list", "--all", "--json"]).exits(0).json();
+    let mut client = Client::start(&test, &[]);
+    let published = client.tools();
+    assert!(published.iter().any(|tool| tool == "echo"), "{published:?}");
+    for (name, _) in &broken {
+        let is_it = |tool: &&Value| {
+            let shown = tool["name"].as_str().unwrap_or_default();
+            shown == *name || shown == wire(name)
+        };
+        let row = listed.as_array().unwrap().iter().find(is_it);
+        assert_eq!(
+            row.unwrap_or(&listed)["availability"]["state"],
+            "unavailable",
+            "{name}"
+        );
+        assert!(
+            !published
+                .iter()
+                .any(|tool| tool == name || *tool == wire(name)),
+            "{published:?}"
+        );
+        let called = client.ask("tools/call", json!({"name": name, "arguments": {}}));
+        let said = called.to_string();
+        assert!(
+            said.contains("TOOL_UNAVAILABLE") || called["error"].is_object(),
+            "{said}"
+        );
+        test.run(&["run", name]).exits(3);
+    }
+    for provider in ["openai", "anthropic", "gemini", "ollama", "mcp"] {
+        let defined = test.run(&["schema", "--provider", provider]).exits(0);
+        assert!(defined.stdout.contains("\"echo\""), "{provider}");
+        for (name, _) in &broken {
+            let quoted = [format!("\"{name}\""), format!("\"{}\"", wire(name))];
+            assert!(
+                !quoted.iter().any(|name| defined.stdout.contains(name)),
+                "{provider}: {name}"
+            );
+        }
+    }
+}

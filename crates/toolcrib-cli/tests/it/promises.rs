@@ -85,6 +85,20 @@ fn a_host_that_no_call_can_reach_is_an_error_of_check() {
 }
 
 #[test]
+fn a_place_that_no_call_can_write_is_an_error_of_check() {
+    for place in ["/", "/proc", "/dev", "/sys"] {
+        let test = with_tool(&format!(
+            "bash: ls\ntags: [write]\nsecurity: {{required-permissions: ['filesystem:write:{place}']}}\n"
+        ));
+        let checked = test.run(&["check", "--json"]).exits(4).json();
+        assert!(checked.to_string().contains("always-refused"), "{checked}");
+    }
+    let test = with_tool("bash: ls\ntags: [write]\nworking-directory: '{TEMP_DIR}/x'\n");
+    let checked = test.run(&["check", "--json"]).exits(4).json();
+    assert!(checked.to_string().contains("always-refused"), "{checked}");
+}
+
+#[test]
 fn a_rule_whose_expression_assigns_is_refused() {
     let test = Test::new().config(
         "[[rules]]\nname = \"r\"\nexpr = 'tool = \"shell\"'\nverdict = \"deny\"\nreason = \"no\"\n",
@@ -92,6 +106,25 @@ fn a_rule_whose_expression_assigns_is_refused() {
     let ran = test.run(&["rules", "check"]);
     let said = format!("{}{}", ran.stdout, ran.stderr);
     assert!(said.contains("it assigns a value with `=`"), "{said}");
+}
+
+#[test]
+fn a_rule_whose_expression_is_never_a_boolean_is_refused() {
+    for (expression, is_refused) in [
+        ("1+1", true),
+        ("'deny'", true),
+        ("true", false),
+        ("args.n > 1", false),
+    ] {
+        let test = Test::new().config(&format!(
+            "[[rules]]\nname = \"r\"\nexpr = \"{expression}\"\nverdict = \"deny\"\nreason = \"no\"\n"
+        ));
+        let ran = test.run(&["rules", "check"]);
+        let said = format!("{}{}", ran.stdout, ran.stderr);
+        let refuses = said.contains("a condition must be true or false");
+        assert_eq!(refuses, is_refused, "{expression}: {said}");
+        assert_eq!(ran.code != 0, is_refused, "{expression}: {said}");
+    }
 }
 
 #[test]

@@ -165,3 +165,34 @@ fn a_rule_that_can_never_hold_is_said() {
     let test = Test::new().config("[[rule]]\nname = \"mine\"\n");
     test.run(&["list"]).exits(2).says("did you mean `rules`?");
 }
+
+#[test]
+fn a_rule_for_a_trusted_tool_of_another_workspace_is_not_a_misspelling() {
+    let rules = |names: &str| {
+        format!("[[rules]]\nname = \"mine\"\ntools = [{names}]\nforbidden_patterns = [\"x\"]\n")
+    };
+    let tool = "description: d\nbash: ls\ntags: [read]\n";
+    let test = Test::new()
+        .config(&rules("\"run-test\", \"web-serch\", \"shel\""))
+        .file(".toolcrib/tools/run-test.yaml", tool)
+        .file(
+            ".toolcrib/tools/search.yaml",
+            format!("name: web-serch\n{tool}"),
+        );
+    let other = test.workspace().with_file_name("other");
+    std::fs::create_dir(&other).unwrap();
+    let list = || {
+        let listed = test.command().current_dir(&other).arg("list").output();
+        String::from_utf8(listed.unwrap().stderr).unwrap()
+    };
+    let before = list();
+    assert!(
+        before.contains("`run-test`") && before.contains("`web-serch`"),
+        "{before}"
+    );
+    test.run(&["trust", "--yes"]).exits(0);
+    let after = list();
+    assert!(!after.contains("`run-test`"), "{after}");
+    assert!(!after.contains("`web-serch`"), "{after}");
+    assert!(after.contains("did you mean `shell`?"), "{after}");
+}

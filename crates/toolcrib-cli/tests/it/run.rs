@@ -3,6 +3,7 @@
 use std::process::Stdio;
 
 use serde_json::{Value, json};
+use toolcrib::testing::{Reply, ScriptedServer};
 
 use crate::harness::{Ran, Test, golden};
 
@@ -451,6 +452,38 @@ fn the_first_call_to_an_unlisted_host_offers_to_allow_it() {
     assert!(shown.contains("no secret `SOME_KEY`"), "{shown}");
     let text = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
     assert_eq!(text, "allowedHosts = [\"api.example.com\"]\n");
+}
+
+#[test]
+fn the_first_call_to_a_server_of_this_machine_offers_to_allow_its_address() {
+    let server = ScriptedServer::start(|_| Reply::ok("\"sunny\""));
+    let tool = json!({
+        "name": "weather", "description": "The weather", "tags": ["read"],
+        "impl": {"urlTemplate": server.url("/v1"), "responseEncoding": "json"},
+    });
+    let test = Test::new().file(".toolcrib/tools/weather.json", tool.to_string());
+    test.run(&["trust", "--yes"]).exits(0);
+    let call = ["run", "weather"];
+    let host = server.host();
+    test.run(&call)
+        .exits(8)
+        .says(&format!("toolcrib config set --add allowedHosts {host}"));
+    let mut terminal = test.on_terminal(&call);
+    terminal.sees("an address of this machine");
+    terminal.sees(&format!("allow {host} from now on, in "));
+    terminal.types("y");
+    let (code, shown) = terminal.ends();
+    assert_eq!(code, 0, "{shown}");
+    assert!(shown.contains("sunny"), "{shown}");
+    let text = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
+    assert_eq!(text, format!("allowedHosts = [\"{host}\"]\n"));
+    // The metadata service of a cloud is never offered.
+    let tool = tool.to_string().replace(&server.host(), "169.254.169.254");
+    let test = Test::new().file(".toolcrib/tools/weather.json", tool);
+    test.run(&["trust", "--yes"]).exits(0);
+    let (code, shown) = test.on_terminal(&call).ends();
+    assert_eq!(code, 8, "{shown}");
+    assert!(!shown.contains("from now on"), "{shown}");
 }
 
 #[test]

@@ -126,3 +126,53 @@ fn any_word_counts_and_a_tool_that_cannot_be_called_is_named() {
         .exits(0)
         .says("`web_search` fits but cannot be called: ");
 }
+
+/// How many queries of a file find the right tool among the first three, of how many, and which do not.
+fn among_the_first_three(file: &str, set: Option<&str>) -> (usize, usize, Vec<String>) {
+    let test = Test::new();
+    let (mut right, mut count, mut wrong) = (0, 0, Vec::new());
+    for line in file.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        if set.is_some_and(|set| case["set"] != set) {
+            continue;
+        }
+        count += 1;
+        let (query, wanted) = (&case["query"], case["tool"].as_str().unwrap());
+        let query = query.as_str().unwrap();
+        let ran = test
+            .run(&["search", query, "--json", "--limit", "3"])
+            .exits(0);
+        let is_explained = ran
+            .stderr
+            .contains(&format!("`{wanted}` fits but cannot be called: "));
+        let rows = ran.json();
+        let rows = rows.as_array().unwrap();
+        if is_explained || rows.iter().any(|row| row["name"] == wanted) {
+            right += 1;
+        } else {
+            let names: Vec<&Value> = rows.iter().map(|row| &row["name"]).collect();
+            wrong.push(format!("{query}: {names:?}"));
+        }
+    }
+    (right, count, wrong)
+}
+
+#[test]
+fn what_people_ask_for_is_among_the_first_three() {
+    let shared = include_str!("../../../toolcrib/tests/cases/find-tools.jsonl");
+    let own = include_str!("../../../toolcrib/tests/cases/find-tools-own.jsonl");
+    let more = include_str!("../../../toolcrib/tests/cases/find-tools-more.jsonl");
+    for (file, set) in [
+        (shared, None),
+        (own, Some("tuned")),
+        (own, Some("kept")),
+        (more, None),
+    ] {
+        let (right, count, wrong) = among_the_first_three(file, set);
+        println!("{set:?}: {right} of {count}");
+        assert!(
+            right * 100 >= count * 95,
+            "{set:?}: {right} of {count}: {wrong:#?}"
+        );
+    }
+}

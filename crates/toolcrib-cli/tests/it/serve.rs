@@ -39,6 +39,35 @@ fn it_says_where_it_listens_and_what_to_do_next_and_ends_when_asked() {
 }
 
 #[test]
+fn the_access_log_has_local_times_for_people_and_utc_for_programs() {
+    for (kind, local) in [("text", true), ("json", false)] {
+        let test = Test::new()
+            .config(&format!("server.accessLog = \"{kind}\"\n"))
+            .variable("TZ", "JST-9");
+        let server = Serving::start(&test);
+        assert_eq!(server.get("/api/tools").0, 200);
+        let mut said = String::new();
+        eventually("the request is logged", || {
+            said.push_str(&server.said());
+            said.contains("/api/tools ") || said.contains("\"/api/tools\"")
+        });
+        let is_it = |line: &&str| line.contains("/api/tools") && line.contains("200");
+        let line = said.lines().find(is_it).unwrap();
+        if !local {
+            let line: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert!(line["time"].as_str().unwrap().ends_with('Z'), "{line}");
+            continue;
+        }
+        let (time, rest) = line.split_at(19);
+        let time: jiff::civil::DateTime = time.parse().unwrap();
+        let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+        let ahead = time.duration_since(now.datetime());
+        let hours = (ahead.as_secs_f64() / 3600.0).round();
+        assert!(hours == 9.0 && rest.starts_with(" 200 GET "), "{line}");
+    }
+}
+
+#[test]
 fn what_it_says_to_do_next_works_when_pasted() {
     let test = Test::new();
     let server = Serving::start(&test);

@@ -60,7 +60,10 @@ fn is_whole(answer: &[u8]) -> bool {
 fn memory_is_near_idle_soon_after_thousands_of_connections_have_closed() {
     let needed = CONNECTIONS as u64 + 500;
     if most_files() < needed {
-        println!("SKIPPED: at most {} files may be open here", most_files());
+        crate::skipped(format_args!(
+            "at most {} files may be open here",
+            most_files()
+        ));
         return;
     }
     let test = Test::new();

@@ -21,7 +21,7 @@ pub(super) fn read(
         problem,
     };
     if origin == Origin::Project {
-        let why = "cannot be set by a project: it would tell a secret to a server of its choice; put it into your own config.toml";
+        let why = "cannot be set by a project: it would tell a secret to a server of its choice; put it into `config.toml` in Toolcrib's home";
         return Err(problem(DATABASES, why.to_owned()));
     }
     let json =

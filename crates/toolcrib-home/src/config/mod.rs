@@ -36,7 +36,9 @@ pub use upstreams::{
 pub use settings::{Kind, ProjectMay, SETTINGS, Setting, reference};
 
 use crate::approval::QueueOptions;
-use crate::builtin::{DatabaseSettings, GitSettings, SearchProvider, SearchSettings};
+use crate::builtin::{
+    DatabaseSettings, EmbeddingKind, EmbeddingSettings, GitSettings, SearchProvider, SearchSettings,
+};
 use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
@@ -363,6 +365,18 @@ impl Config {
             provider: SearchProvider::from_word(self.value("search.provider").as_str()?)?,
             url: text("search.url"),
             secret: text("search.secret"),
+        })
+    }
+
+    /// `search.embeddings.*`; `None` without an address.
+    pub fn embeddings(&self) -> Option<EmbeddingSettings> {
+        let text = |key: &str| self.value(key).as_str().map(str::to_owned);
+        let kind = self.value("search.embeddings.kind").as_str()?.to_owned();
+        Some(EmbeddingSettings {
+            kind: EmbeddingKind::from_word(&kind)?,
+            url: text("search.embeddings.url")?,
+            model: text("search.embeddings.model"),
+            key: text("search.embeddings.key"),
         })
     }
 

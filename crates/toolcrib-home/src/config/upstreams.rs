@@ -31,7 +31,7 @@ pub(super) fn read(
         problem,
     };
     if origin == Origin::Project {
-        let why = "cannot be set by a project: it would run programs; `toolcrib upstream add` puts it into your own config.toml";
+        let why = "cannot be set by a project: it would run programs; `toolcrib upstream add` puts it into `config.toml` in Toolcrib's home";
         return Err(problem(UPSTREAMS, why.to_owned()));
     }
     let json =

@@ -48,7 +48,10 @@ use crate::registry::{Entry, RegisterError, Registry, Source};
 use crate::rules::{RuleOrigin, RuleSet};
 use crate::sandbox::{Command, Level, Policy};
 use crate::secret::SecretStore;
-use crate::source::{Report, Review, SourceOptions, Sources, StoredTools, UpstreamTools, Workshop};
+use crate::source::{
+    Report, Review, SourceOptions, Sources, StoredTools, UpstreamTools, Workshop,
+    is_trusted_elsewhere,
+};
 use crate::spec::ToolSpec;
 use crate::store::{Store, StoreOptions};
 use crate::tool::Tool;
@@ -381,7 +384,7 @@ impl CribOptions {
         if may_write {
             reaper.reap_at_times();
         }
-        warnings.extend(rules_for_nothing(&registry, &rules));
+        warnings.extend(rules_for_nothing(&registry, &rules, &home));
         warnings.extend_from_slice(config.warnings());
         warnings.extend(
             egress
@@ -443,6 +446,7 @@ pub(crate) fn builtin_options(
         },
         egress: Some(egress.clone()),
         search: config.search(),
+        embeddings: config.embeddings(),
         secrets: Some(secrets.clone()),
         git: config.git(),
         databases: config.databases(),
@@ -469,20 +473,23 @@ fn readable(config: &Config) -> Vec<PathBuf> {
 }
 
 /// Says which rules are for tools that are not there: a misspelt name would be a rule that never holds. A rule of the home may be for a
-/// tool of another workspace, so there only a name that is nearly that of a tool here counts as misspelt.
-fn rules_for_nothing(registry: &Registry, rules: &RuleSet) -> Vec<String> {
+/// tool of another workspace, so there only a name that is nearly that of a tool here counts as misspelt, and not if a tool of that name
+/// is trusted in another workspace.
+fn rules_for_nothing(registry: &Registry, rules: &RuleSet, home: &Path) -> Vec<String> {
+    let workspace = registry.workspace().map(|workspace| workspace.root());
     let named = rules
         .added()
         .flat_map(|rule| rule.tools().iter().map(move |tool| (rule, tool)));
     named
-        .filter_map(|(rule, tool)| Some((rule, registry.find(tool).err()?)))
-        .filter(|(rule, error)| {
+        .filter_map(|(rule, tool)| Some((rule, tool, registry.find(tool).err()?)))
+        .filter(|(rule, tool, error)| {
             let is_near = error
                 .details()
                 .is_some_and(|details| details.contains_key("near"));
-            is_near || !matches!(rule.origin(), RuleOrigin::Home(_))
+            !matches!(rule.origin(), RuleOrigin::Home(_))
+                || is_near && !is_trusted_elsewhere(home, tool, workspace)
         })
-        .map(|(rule, error)| format!("rule `{}`: {error}", rule.name()))
+        .map(|(rule, _, error)| format!("rule `{}`: {error}", rule.name()))
         .collect()
 }
 

@@ -51,6 +51,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 pub use definition::{FileDefinition, FileKind, FileReading, named_like_secrets};
 pub use draft::{Draft, draft, draft_as_sent, without_computed};
 pub use files::{read_file, yaml_of};
+pub(crate) use pins::is_trusted_elsewhere;
 pub use report::{FileOutcome, Report, ToolFile, Trust};
 pub use scope::Scope;
 pub use stored::refusal_of;

@@ -68,6 +68,21 @@ impl Pin {
         }
     }
 
+    /// Whether the file's tool has this name: by its path, or by what is known of its text.
+    fn names(&self, path: &str, tool: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some((kind, stem)) = FileKind::of(name) else {
+            return false;
+        };
+        let read = |text: &str| kind.load(text.as_bytes(), stem).definition;
+        // Reading costs more than looking.
+        let text = self.text.as_deref().filter(|text| text.contains(tool));
+        stem == tool
+            || text
+                .and_then(read)
+                .is_some_and(|definition| definition.name().as_str() == tool)
+    }
+
     /// Whether a file is the one that was trusted, comments and layout aside.
     pub(super) fn is_of(&self, content: &Content) -> bool {
         let meaning = content.definition().map(FileDefinition::meaning);
@@ -118,6 +133,23 @@ impl PinStore {
         }
     }
 
+    /// Whether the user trusted a file in another workspace whose tool has this name.
+    pub(super) fn is_trusted_elsewhere(&self, tool: &str, here: Option<&Path>) -> bool {
+        let Ok(Some(dir)) = DurableDir::open_in_home(&self.home, DIRECTORY) else {
+            return false;
+        };
+        let own = here.map(file_name);
+        let names = dir.list().unwrap_or_default();
+        let mut others = names.iter().filter(|name| Some(*name) != own.as_ref());
+        others.any(|name| {
+            let Ok(Some(Ok(pins))) = read_from(&dir, name) else {
+                return false;
+            };
+            let mut files = pins.files.iter();
+            files.any(|(path, pin)| pin.names(path, tool))
+        })
+    }
+
     /// Changes the pins of a workspace under the lock of the directory.
     pub(super) fn change(
         &self,
@@ -157,6 +189,11 @@ impl Pins {
             longest.text = None;
         }
     }
+}
+
+/// Whether the user trusted a file in another workspace than this one whose tool has this name.
+pub(crate) fn is_trusted_elsewhere(home: &Path, tool: &str, here: Option<&Path>) -> bool {
+    PinStore::at(home).is_trusted_elsewhere(tool, here)
 }
 
 /// The file for a workspace: its path may be longer than a name can be.

@@ -98,7 +98,7 @@ impl Tool for UpstreamTool {
             Verdict::Allow => Approval::allow(),
             Verdict::Ask => Approval::ask(why_asked(name)),
             Verdict::Deny => Approval::deny(format!(
-                "`upstreams.{name}` in config.toml says that it is denied"
+                "`upstreams.{name}` of `config.toml` in Toolcrib's home says that it is denied"
             )),
         };
         let shown = text::shorten(&text::visible_line(&self.tool), 80);

@@ -13,7 +13,7 @@ use super::name_glob::NameGlob;
 use super::paths::Access;
 use super::patterns::Pattern;
 use super::rule::{Condition, PathCondition, Rule, RuleOrigin, Stated};
-use crate::expr::Expression;
+use crate::expr::{ExprError, Expression};
 use crate::model::budget::Budget;
 use crate::model::effects::Verdict;
 use crate::model::text;
@@ -52,7 +52,20 @@ const COMMAND_KEYS: &[&str] = &[
 ];
 
 /// What an expression may use.
-const VARIABLES: &[&str] = &["tool", "args", "commands", "paths"];
+const VARIABLES: [&str; 4] = ["tool", "args", "commands", "paths"];
+
+/// Refuses an expression that names no fact of a call, and so has the same value in every one, if that is not a boolean.
+fn never_a_boolean(expression: Expression) -> Result<Expression, ExprError> {
+    let source = expression.source();
+    if !VARIABLES.iter().any(|variable| source.contains(variable)) {
+        let nothing = serde_json::Value::Null;
+        if let Err(why @ ExprError::NotBoolean(_)) = expression.holds(&VARIABLES.map(|_| &nothing))
+        {
+            return Err(why);
+        }
+    }
+    Ok(expression)
+}
 
 /// More rules than this in one file are a mistake.
 const MAX_RULES: usize = 1000;
@@ -359,7 +372,7 @@ impl Reader {
             if self.whose == Whose::Project {
                 self.problem("a project's rules may not have an `expr`; use another condition");
             } else {
-                match Expression::condition(&source, VARIABLES) {
+                match Expression::condition(&source, &VARIABLES).and_then(never_a_boolean) {
                     Ok(expr) => stated.expr = Some(expr),
                     Err(problem) => self.problem(format!("`expr`: {problem}")),
                 }

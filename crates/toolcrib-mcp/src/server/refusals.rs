@@ -4,13 +4,13 @@ use std::borrow::Cow;
 
 use serde_json::json;
 
-use crate::protocol::{Era, VERSIONS};
+use crate::protocol::{Era, SERVED_VERSIONS};
 use crate::rpc::{RpcError, code};
 
 /// A version that is not spoken here.
 pub(crate) fn unsupported(requested: &str) -> RpcError {
     RpcError::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
-        .with_data(json!({"supported": VERSIONS, "requested": shortened(requested)}))
+        .with_data(json!({"supported": SERVED_VERSIONS, "requested": shortened(requested)}))
 }
 
 /// More of something at once than a client may have, by what it is and what helps. The protocol has no special code for that.

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::{Capabilities, Description};
-use crate::protocol::{VERSIONS, meta};
+use crate::protocol::{SERVED_VERSIONS, meta};
 
 /// How long what a server can do stays true, in milliseconds.
 const DISCOVERY_TTL: u64 = 300_000;
@@ -27,7 +27,7 @@ impl Texts {
         let capabilities = capabilities(description.capabilities);
         let mut discovered = json!({
             "resultType": "complete",
-            "supportedVersions": VERSIONS,
+            "supportedVersions": SERVED_VERSIONS,
             "capabilities": capabilities,
         });
         let mut initialized = json!({"capabilities": capabilities, "serverInfo": info});

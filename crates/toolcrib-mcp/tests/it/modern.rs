@@ -67,7 +67,10 @@ async fn discovery_says_versions_and_only_what_is_declared() {
         result["capabilities"],
         json!({"tools": {"listChanged": true}})
     );
-    assert_eq!(result["supportedVersions"][0], "2026-07-28");
+    assert_eq!(
+        result["supportedVersions"],
+        json!(["2026-07-28", "2025-11-25", "2025-06-18", "2024-11-05"])
+    );
     assert_eq!(result["resultType"], "complete");
     assert_eq!(result["instructions"], "Break a leg.");
     assert!(result["ttlMs"].is_u64());
@@ -89,7 +92,10 @@ async fn another_version_is_refused_with_those_that_are_spoken() {
             .await;
         assert_eq!(answer["error"]["code"], -32022);
         assert_eq!(answer["error"]["data"]["requested"], version);
-        assert_eq!(answer["error"]["data"]["supported"][0], "2026-07-28");
+        let supported = answer["error"]["data"]["supported"].as_array().unwrap();
+        assert_eq!(supported[0], "2026-07-28");
+        // Its servers must take batches, which this one does not.
+        assert!(!supported.contains(&json!("2025-03-26")), "{supported:?}");
     }
 }
 

@@ -23,6 +23,8 @@ const SIZES: [usize; 6] = [1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, MAX_SIZE
 pub(super) const MAX_SIZE: usize = 1 << 20;
 /// The longest pattern: reading it takes a hundred times its length.
 const MAX_LENGTH: usize = 16 << 10;
+/// The longest pattern that is published without being checked here.
+const MAX_PUBLISHED: usize = 64 << 10;
 /// What all patterns of a schema may take together, once compiled and while they match.
 const MAX_BYTES: u64 = 8 << 20;
 /// The groups of which a pattern may have as many without costing more.
@@ -54,6 +56,25 @@ pub(super) fn backtracking() -> PatternOptions<jsonschema::FancyRegex> {
 #[doc(hidden)]
 pub fn is_understood(pattern: &str) -> bool {
     pattern.len() <= MAX_LENGTH && kind(pattern) != Kind::Unknown
+}
+
+/// Whether a pattern is a regular expression, also one that is too large to be checked here.
+#[doc(hidden)]
+pub fn is_regular(pattern: &str) -> bool {
+    is_understood(pattern) || pattern.len() <= MAX_PUBLISHED && is_only_too_large(pattern)
+}
+
+fn is_only_too_large(pattern: &str) -> bool {
+    let built = fancy_regex::RegexBuilder::new(pattern)
+        .delegate_size_limit(MAX_SIZE)
+        .build();
+    match built {
+        Ok(_) => true,
+        Err(fancy_regex::Error::CompileError(why)) => {
+            matches!(*why, fancy_regex::CompileError::InnerError(ref why) if why.size_limit().is_some())
+        }
+        Err(_) => false,
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]

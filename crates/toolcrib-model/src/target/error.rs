@@ -7,6 +7,27 @@ use crate::error::{ErrorCode, ToolError};
 pub struct Refusal {
     /// In words, with what to do about it; never whether the port is open.
     pub message: String,
+    /// The entry of `allowedHosts` that the message offers, if naming the target there permits it.
+    pub entry: Option<AddressEntry>,
+}
+
+/// An entry of `allowedHosts` for a target that is refused for its address or port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressEntry {
+    /// The entry.
+    pub host: String,
+    /// What it names, as in "an address of this machine".
+    pub what: String,
+}
+
+impl From<String> for Refusal {
+    /// A refusal that no entry of `allowedHosts` changes.
+    fn from(message: String) -> Self {
+        Refusal {
+            message,
+            entry: None,
+        }
+    }
 }
 
 /// Why an exchange failed. Texts are free of secrets: URLs are shown without query.

@@ -13,7 +13,7 @@ use std::fmt;
 use std::net::IpAddr;
 
 pub use address::{Kind, Range, canonical, refused};
-pub use error::{EgressError, Refusal};
+pub use error::{AddressEntry, EgressError, Refusal};
 pub use headers::HOP_BY_HOP;
 pub use headers::is_framing;
 
@@ -149,5 +149,5 @@ pub fn is_ambiguous(c: char) -> bool {
 }
 
 fn refuse<T>(message: String) -> Result<T, EgressError> {
-    Err(EgressError::Refused(Refusal { message }))
+    Err(EgressError::Refused(message.into()))
 }

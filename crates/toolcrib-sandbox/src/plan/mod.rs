@@ -10,6 +10,8 @@ mod mounts;
 mod process;
 mod replace;
 
+pub use mounts::writable_refusal;
+
 use crate::{
     child::{Beneath, Op, Rule, Step},
     error::SandboxError,

@@ -60,14 +60,8 @@ impl Planner<'_> {
         let mut paths = vec![self.workspace.to_owned()];
         for path in &self.policy.write {
             let real = self.resolved(path, "writable path")?;
-            let system = ["/proc", "/sys", "/dev"]
-                .iter()
-                .any(|system| real.starts_with(system));
-            if real == Path::new("/") || (system && !real.starts_with("/dev/shm")) {
-                let text = format!(
-                    "`{}` cannot be writable behind a wall; name a directory of files",
-                    path.display()
-                );
+            if let Some(why) = writable_refusal(&real) {
+                let text = format!("`{}` {why}", path.display());
                 return Err(SandboxError::Invalid(text));
             }
             if self.policy.read_only || !real.starts_with(self.workspace) {
@@ -282,6 +276,15 @@ impl Planner<'_> {
         });
         Ok(())
     }
+}
+
+/// Why a place, given without links, cannot be writable behind a wall, in words that follow the place.
+pub fn writable_refusal(place: &Path) -> Option<&'static str> {
+    let is_system = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|system| place.starts_with(system));
+    (place == Path::new("/") || (is_system && !place.starts_with("/dev/shm")))
+        .then_some("cannot be writable behind a wall; name a directory of files")
 }
 
 /// A path with each `..` taken as a step back, whatever links there are.

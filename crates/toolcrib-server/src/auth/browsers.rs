@@ -297,7 +297,11 @@ impl Browsers {
             });
         let browsers = read.map(|file| file.browsers).unwrap_or_else(|error| {
             if known.is_other(&stamps) {
-                eprintln!("toolcrib: every browser is signed out: {error}");
+                let file = self.0.home.join(FILE);
+                eprintln!(
+                    "toolcrib: every browser is signed out, because of `{}`: {error}",
+                    file.display()
+                );
             }
             Vec::new()
         });
@@ -321,9 +325,9 @@ fn read(dir: &DurableDir) -> Result<File, String> {
         .read_own(FILE, MAX_BYTES)
         .map_err(|error| error.to_string())?;
     match bytes {
-        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-            format!("`{FILE}` in Toolcrib's home directory cannot be read: {error}")
-        }),
+        Some(bytes) => {
+            serde_json::from_slice(&bytes).map_err(|error| format!("it cannot be read: {error}"))
+        }
         None => Ok(File::default()),
     }
 }

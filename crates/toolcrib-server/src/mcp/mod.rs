@@ -19,6 +19,7 @@ mod follow;
 mod icons;
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 pub use endpoint::exchange;
 pub(crate) use endpoint::{Mcp, routes};
@@ -41,6 +42,9 @@ pub struct HostOptions {
     /// Where clients come with tokens, whose these are: the person at a client is asked by elicitation only if the operator vouched for it
     /// ([`Client::elicitation`](crate::auth::Client::elicitation)). `None` where the user who starts the client starts this, too.
     pub tokens_of: Option<Clients>,
+    /// Up to how long after a question a "no" of Codex counts as none; 200 ms if it is not set. `codex exec` declines at once whatever it
+    /// is asked.
+    pub hasty: Option<Duration>,
 }
 
 /// Serves a crib's tools to MCP clients. It holds no policy: every call goes through the crib's pipeline.

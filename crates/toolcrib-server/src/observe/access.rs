@@ -65,6 +65,12 @@ pub(super) struct Line {
     pub(super) call_id: Option<CallId>,
 }
 
+/// How times are written for people.
+pub type Clock = fn(Timestamp) -> String;
+
+/// How a line is written.
+type Form = Box<dyn Fn(&Line, &Masker, &mut String) + Send>;
+
 enum Message {
     Line(Box<Line>),
     /// Everything before this is written: say so.
@@ -81,18 +87,26 @@ pub(super) struct AccessWriter {
 
 impl AccessWriter {
     /// Starts the thread, if there is something to write. Without a thread there is no access log; requests matter more.
-    pub(super) fn start(kind: AccessLog, sink: Sink, figures: &Arc<Figures>) -> Option<Self> {
-        let form = match kind {
+    pub(super) fn start(
+        kind: AccessLog,
+        time: Option<Clock>,
+        sink: Sink,
+        figures: &Arc<Figures>,
+    ) -> Option<Self> {
+        let form: Form = match kind {
             AccessLog::Off => return None,
-            AccessLog::Text => text as fn(&Line, &Masker, &mut String),
-            AccessLog::Json => json as fn(&Line, &Masker, &mut String),
+            AccessLog::Text => {
+                let time = time.unwrap_or(|at| format!("{at:.3}"));
+                Box::new(move |line, masker, out| text(line, time, masker, out))
+            }
+            AccessLog::Json => Box::new(json),
         };
         let (lines, queue) = sync_channel(QUEUE);
         let secrets: Arc<OnceLock<SecretStore>> = Arc::default();
         let (known, counted) = (Arc::clone(&secrets), Arc::clone(figures));
         let thread = std::thread::Builder::new()
             .name("access-log".to_owned())
-            .spawn(move || write_all(&queue, form, sink, &known, &counted))
+            .spawn(move || write_all(&queue, &form, sink, &known, &counted))
             .ok()?;
         Some(AccessWriter {
             lines,
@@ -143,7 +157,7 @@ impl Drop for AccessWriter {
 
 fn write_all(
     queue: &Receiver<Message>,
-    form: fn(&Line, &Masker, &mut String),
+    form: &Form,
     mut sink: Sink,
     secrets: &OnceLock<SecretStore>,
     figures: &Figures,
@@ -180,15 +194,15 @@ fn write_all(
 }
 
 /// A line for people.
-fn text(line: &Line, masker: &Masker, out: &mut String) {
+fn text(line: &Line, time: Clock, masker: &Masker, out: &mut String) {
     let status = match line.status {
         Some(status) => status.to_string(),
         None => "-".to_owned(),
     };
     let _ = write!(
         out,
-        "{:.3} {status} {} {} {}@{} {} {} {}",
-        line.at,
+        "{} {status} {} {} {}@{} {} {} {}",
+        time(line.at),
         shown(line.method.as_str(), masker, MAX_WORD),
         path(line, masker),
         who(&line.principal),
@@ -405,7 +419,7 @@ mod tests {
         let (go, stop) = channel();
         let all = Arc::new(Mutex::new(Vec::new()));
         let sink = Sink(Box::new(Stuck(stop, Arc::clone(&all))));
-        let log = AccessWriter::start(AccessLog::Text, sink, &figures).unwrap();
+        let log = AccessWriter::start(AccessLog::Text, None, sink, &figures).unwrap();
         let many = QUEUE + 2 * BATCH;
         for _ in 0..many {
             log.write(line());
@@ -424,7 +438,12 @@ mod tests {
         let masker = Masker::of([&secret]);
         let mut out = String::new();
         let path = "/tools/hunter2-hunter2".to_owned();
-        text(&Line { path, ..line() }, &masker, &mut out);
+        text(
+            &Line { path, ..line() },
+            |at| at.to_string(),
+            &masker,
+            &mut out,
+        );
         assert!(!out.contains("hunter2"), "{out}");
     }
 }

@@ -27,7 +27,7 @@ use jiff::Timestamp;
 use toolcrib::Crib;
 use toolcrib::record::RecordSubscription;
 
-pub use access::Sink;
+pub use access::{Clock, Sink};
 pub use figures::{ConnectionOpen, Timeout};
 pub use toolcrib::config::AccessLog;
 pub use traces::Telemetry;
@@ -46,6 +46,8 @@ pub(crate) use scrape::{GateNow, StoreNow};
 pub struct ObserverOptions {
     /// How requests are logged.
     pub access_log: AccessLog,
+    /// How lines for people write times; in UTC with milliseconds if it is not set.
+    pub time: Option<Clock>,
     /// Where the access log goes.
     pub sink: Sink,
     /// Where traces go, if anywhere.
@@ -87,7 +89,7 @@ impl Observer {
     pub fn new(options: ObserverOptions) -> Self {
         let figures = Arc::new(Figures::default());
         Observer(Arc::new(Shared {
-            access: AccessWriter::start(options.access_log, options.sink, &figures),
+            access: AccessWriter::start(options.access_log, options.time, options.sink, &figures),
             figures,
             telemetry: options.telemetry,
             tracer: Arc::default(),

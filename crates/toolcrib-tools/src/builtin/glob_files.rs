@@ -181,6 +181,9 @@ fn spec() -> ToolSpec {
     );
     spec.keywords = crate::builtin::keywords(&[
         "find files",
+        "list files",
+        "files",
+        "python files",
         "find",
         "glob",
         "fd",

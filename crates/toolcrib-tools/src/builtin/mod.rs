@@ -37,6 +37,7 @@ pub use programs::SandboxSettings;
 pub use query_database::{Database, DatabaseFault, DatabaseSettings, Encryption};
 pub use read_file::ReadOptions;
 pub use reference::reference;
+pub use search_code::{EmbeddingKind, EmbeddingSettings};
 pub use web_search::{SearchProvider, SearchSettings};
 
 use crate::egress::{Egress, EgressOptions};
@@ -85,7 +86,9 @@ pub struct BuiltinOptions {
     pub egress: Option<Egress>,
     /// Whom `web_search` asks; without it the tool cannot be called.
     pub search: Option<SearchSettings>,
-    /// Where the key of a search provider is.
+    /// The endpoint that puts what `search_code` finds by meaning in order, if there is one.
+    pub embeddings: Option<EmbeddingSettings>,
+    /// Where the keys of a search provider and of an embedding endpoint are.
     pub secrets: Option<SecretStore>,
     /// For the tools of git.
     pub git: GitSettings,
@@ -122,7 +125,14 @@ impl RegisterBuiltins for Registry {
         let egress = options.egress.unwrap_or_else(|| {
             Egress::new(EgressOptions::default()).expect("nothing is set that could be wrong")
         });
-        let search_code = search_code::tools(&options.read);
+        let embedder = options
+            .embeddings
+            .as_ref()
+            .filter(|_| options.no_network.is_none())
+            .map(|settings| {
+                search_code::Embedder::new(settings, options.secrets.clone(), egress.clone())
+            });
+        let search_code = search_code::tools(&options.read, embedder);
         let on_files: [Arc<dyn Tool>; 10] = [
             Arc::new(ListDirectory::new(options.list)),
             Arc::new(GlobFiles::new()),

@@ -14,6 +14,8 @@ mod queue;
 mod stop;
 mod walk;
 
+pub(super) use meaning::Embedder;
+pub use meaning::{EmbeddingKind, EmbeddingSettings};
 #[cfg(feature = "testing")]
 pub(crate) use query::takes as searches_for;
 
@@ -66,22 +68,24 @@ const MAX_QUERY: usize = 4096;
 const MAX_FILTERS: usize = 100;
 
 /// The tool.
-pub(super) fn tools(read: &ReadOptions) -> Family {
-    vec![(Arc::new(SearchCode::new(read)), None)]
+pub(super) fn tools(read: &ReadOptions, embedder: Option<Embedder>) -> Family {
+    vec![(Arc::new(SearchCode::new(read, embedder)), None)]
 }
 
 struct SearchCode {
     spec: Arc<ToolSpec>,
     extensions: Arc<[String]>,
     known: Arc<meaning::Known>,
+    embedder: Option<Arc<Embedder>>,
 }
 
 impl SearchCode {
-    fn new(read: &ReadOptions) -> Self {
+    fn new(read: &ReadOptions, embedder: Option<Embedder>) -> Self {
         SearchCode {
             spec: Arc::new(spec()),
             extensions: read.plain_extensions(),
             known: Arc::default(),
+            embedder: embedder.map(Arc::new),
         }
     }
 }
@@ -333,16 +337,26 @@ impl Tool for SearchCode {
                 permission,
             };
             let own = cx.clone();
-            let known = Arc::clone(&self.known);
+            if args.mode == Mode::Meaning {
+                let (known, embedder) = (Arc::clone(&self.known), self.embedder.clone());
+                let question = args.query.clone();
+                let finding = cx.blocking_until_stopped(move || {
+                    let stop = Stop::for_call(own);
+                    let embedder = embedder.as_deref();
+                    meaning::find(&known, &workspace, &args, &may, &stop, embedder)
+                });
+                let mut found = finding.await?;
+                if let Some(embedder) = &self.embedder {
+                    let ordering = found.in_order_of(embedder, &question, &self.spec, &cx);
+                    found = ordering.await;
+                }
+                if found.is_truncated() {
+                    cx.note_truncated();
+                }
+                return Ok(found.into_output());
+            }
             cx.blocking_until_stopped(move || {
                 let stop = Stop::for_call(own.clone());
-                if args.mode == Mode::Meaning {
-                    let output = meaning::search(&known, &workspace, &args, &may, &stop)?;
-                    if output.value["truncated"] == true {
-                        own.note_truncated();
-                    }
-                    return Ok(output);
-                }
                 let answer = search(&workspace, &args, &may, &stop)?;
                 if answer.is_truncated() {
                     own.note_truncated();

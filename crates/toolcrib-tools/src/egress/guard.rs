@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::hosts::{AllowedHosts, HostVerdict, Reach};
-use crate::target::{EgressError, Refusal};
+use crate::target::{AddressEntry, EgressError, Refusal};
 use crate::target::{Host, Target};
 use crate::target::{Kind, Range, refused};
 
@@ -68,7 +68,7 @@ impl Guard {
                 format!("`{target}` is another server than the one in the settings")
             }
         };
-        Err(EgressError::Refused(Refusal { message }))
+        Err(EgressError::Refused(message.into()))
     }
 
     /// Lets the addresses of a target pass, if every one of them may be dialled.
@@ -133,7 +133,7 @@ impl Guard {
         {
             let message =
                 format!("`{target}` is a cloud's metadata service, which is never reached");
-            return Err(Refusal { message });
+            return Err(message.into());
         }
         let is_meant = || match reach {
             Reach::Only(hosts) => hosts.names_port(target),
@@ -145,7 +145,11 @@ impl Guard {
                 "port {} belongs to another protocol than HTTP; if a web server is there, `toolcrib config set --add allowedHosts {target}` allows it",
                 target.port
             );
-            return Err(Refusal { message });
+            let entry = Some(AddressEntry {
+                host: target.to_string(),
+                what: "a port of another protocol than HTTP".to_owned(),
+            });
+            return Err(Refusal { message, entry });
         }
         Ok(())
     }
@@ -154,6 +158,14 @@ impl Guard {
 /// Why addresses of a range are refused for this target, and who could permit them.
 fn refusal(target: &Target, range: Range) -> Refusal {
     let Range { kind, name } = range;
+    let is_offered = match &target.host {
+        Host::Address(_) => matches!(kind, Kind::Private | Kind::Loopback | Kind::LinkLocal),
+        Host::Name(_) => target.is_local_name(),
+    };
+    let entry = is_offered.then(|| AddressEntry {
+        host: target.to_string(),
+        what: format!("an address of {name}"),
+    });
     let message = match (&target.host, kind) {
         (Host::Address(_), Kind::Special) => {
             format!("`{target}` is an address for {name}, where no server is")
@@ -177,7 +189,7 @@ fn refusal(target: &Target, range: Range) -> Refusal {
             format!("`{host}` has an address for {name}, where no server is")
         }
     };
-    Refusal { message }
+    Refusal { message, entry }
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use url::Url;
 
 use super::request::Request;
-use crate::target::Target;
-use crate::target::{EgressError, Refusal};
+use crate::target::{EgressError, Target};
 
 /// Headers that say how to answer. They are all that goes to another origin.
 static HARMLESS: [HeaderName; 11] = [
@@ -145,9 +144,7 @@ fn read(base: &Url, location: &str) -> Result<(Url, Target), EgressError> {
 }
 
 fn refused(message: &str) -> EgressError {
-    EgressError::Refused(Refusal {
-        message: message.to_owned(),
-    })
+    EgressError::Refused(message.to_owned().into())
 }
 
 #[cfg(test)]

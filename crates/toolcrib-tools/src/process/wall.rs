@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::{NetworkAccess, SandboxOptions};
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
 use crate::sandbox::{
     Level, Network, Policy, Prepared, Replaced, Sandbox, SandboxError, User, failure,
 };
@@ -280,9 +281,10 @@ fn unusable(error: SandboxError) -> ToolError {
              be used for a sandbox; `toolcrib doctor` says more",
         )
         .caused_by(error),
-        SandboxError::Invalid(_) => unavailable(
-            "a path or limit that the tool asks for is not possible in the sandbox; see its permissions, and `toolcrib doctor`",
-        )
+        SandboxError::Invalid(why) => unavailable(&format!(
+            "the sandbox cannot be set up as the tool asks for it: {}",
+            text::shorten(why, 500)
+        ))
         .caused_by(error),
         _ => failure(error),
     }

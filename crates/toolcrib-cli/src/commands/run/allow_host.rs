@@ -33,17 +33,23 @@ pub(super) fn offered(
     let Err(error) = crib.registry().plan(request.clone()) else {
         return Ok(false);
     };
-    let host = error
-        .details()
-        .filter(|_| error.code() == ErrorCode::HostNotAllowed)
-        .and_then(|details| details.get("host")?.as_str());
-    let Some(host) = host else {
+    let detail = |name: &str| {
+        let details = error
+            .details()
+            .filter(|_| error.code() == ErrorCode::HostNotAllowed)?;
+        details.get(name)?.as_str()
+    };
+    let Some(host) = detail("host") else {
         return Ok(false);
+    };
+    let what = match detail("hostIs") {
+        Some(what) => format!("{what}, "),
+        None => String::new(),
     };
     let file = crib.home().join("config.toml");
     let (host, tool) = (text::visible(host), text::visible(&request.tool));
     output.say(&format!(
-        "`{tool}` sends requests to {host}, which the setting `{KEY}` does not name yet"
+        "`{tool}` sends requests to {host}, {what}which the setting `{KEY}` does not name yet"
     ));
     let question = format!("allow {host} from now on, in {}? [y/n] ", file.display());
     if !confirmed(&question, global, output)? {

@@ -247,12 +247,13 @@ fn say(one: &Wanted, output: &Output) {
         visible(&one.candidate.settings.line())
     ));
     for kept in &one.kept {
-        output.say(&format!(
-            "  {} goes into the secrets as `{}`, for {name} only; config.toml says `secret:{}`",
+        let line = format!(
+            "  {} goes into the secrets as `{}`, for {name} only; `config.toml` in Toolcrib's home says `secret:{}`",
             visible(&kept.of),
             kept.name,
             kept.name
-        ));
+        );
+        output.say(&output.with_paths(&line));
     }
 }
 

@@ -313,14 +313,16 @@ fn as_root(cases: &str, absent: Absent) {
     if is_root() {
         every_attack_fails(cases, &Attacker::ourselves(), absent);
     } else {
-        println!("SKIPPED: only root can find out what root can do");
+        crate::skipped(format_args!("only root can find out what root can do"));
     }
 }
 
 fn as_an_ordinary_user(cases: &str, absent: Absent) {
     match Attacker::ordinary() {
         Some(attacker) => every_attack_fails(cases, &attacker, absent),
-        None => println!("SKIPPED: there is no `setpriv` to become an ordinary user with"),
+        None => crate::skipped(format_args!(
+            "there is no `setpriv` to become an ordinary user with"
+        )),
     }
 }
 
@@ -380,7 +382,9 @@ fn the_scene_holds_what_the_attacks_are_after() {
     assert!(scene.host(script).status().unwrap().success());
     let gone = TcpListener::bind("[::1]:0").map_err(|error| error.kind());
     if let Err(kind @ ErrorKind::AddrNotAvailable) = gone {
-        println!("SKIPPED: no attack over IPv6, there is none here ({kind})");
+        crate::skipped(format_args!(
+            "no attack over IPv6, there is none here ({kind})"
+        ));
     }
 }
 

@@ -183,7 +183,7 @@ fn words_after_the_dashes_are_the_commands_own() {
 #[test]
 fn root_can_have_its_privileges_reduced() {
     if !is_root() {
-        println!("SKIPPED: only root has privileges to reduce");
+        crate::skipped(format_args!("only root has privileges to reduce"));
         return;
     }
     for level in ["process", "container"] {

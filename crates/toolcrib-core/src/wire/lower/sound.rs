@@ -101,24 +101,23 @@ fn settle_one(node: &mut Node, losses: &mut Vec<(String, String)>) -> Result<(),
     without_empty_lists(node, losses);
     without_impossible(node, losses)?;
     if let Some(Value::String(pattern)) = node.data("pattern")
-        && !crate::schema::patterns::is_understood(pattern)
+        && !crate::schema::patterns::is_regular(pattern)
     {
         let place = node.place("pattern");
         node.remove("pattern");
         losses.push((
             place,
-            "`pattern` is left out: it is not a regular expression, or one that becomes too large"
-                .to_owned(),
+            "`pattern` is left out: it is not a regular expression".to_owned(),
         ));
     }
     let place = node.place("patternProperties");
     if let Some(Word::Named(patterns)) = node.get_mut("patternProperties") {
         let before = patterns.len();
-        patterns.retain(|(pattern, _)| crate::schema::patterns::is_understood(pattern));
+        patterns.retain(|(pattern, _)| crate::schema::patterns::is_regular(pattern));
         if patterns.len() < before {
             losses.push((
                 place,
-                "a pattern of `patternProperties` is left out: it is not a regular expression, or one that becomes too large"
+                "a pattern of `patternProperties` is left out: it is not a regular expression"
                     .to_owned(),
             ));
         }
@@ -339,6 +338,34 @@ mod tests {
         ] {
             let error = settled(schema).unwrap_err();
             assert!(error.starts_with(&format!("{place}: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_that_is_too_large_to_be_checked_here_is_published_and_one_that_is_not_a_pattern_is_not()
+     {
+        let large = format!("^({}){{2}}$", "a".repeat(20_000));
+        for (pattern, is_published) in [
+            ("^(a{999}){999}$", true),
+            ("(?=x)(a{999}){999}", true),
+            (large.as_str(), true),
+            ("[unclosed", false),
+            ("(?=x)[unclosed", false),
+            ("(?=x", false),
+        ] {
+            let expected = match is_published {
+                true => json!({"pattern": pattern}),
+                false => json!({}),
+            };
+            assert_eq!(settled(json!({"pattern": pattern})).unwrap(), expected);
+            let expected = match is_published {
+                true => json!({pattern: {}}),
+                false => json!({}),
+            };
+            assert_eq!(
+                settled(json!({"patternProperties": {pattern: {}}})).unwrap(),
+                json!({ "patternProperties": expected })
+            );
         }
     }
 

@@ -19,6 +19,9 @@ use crate::mcp::CribHost;
 /// How often a person is asked again when the answer cannot be used.
 const MAX_ASKED: usize = 3;
 
+/// How soon no person answers a question.
+const HASTY: Duration = Duration::from_millis(200);
+
 /// How far a call has come that someone waits for.
 pub(super) enum Step<T> {
     /// It is over.
@@ -243,10 +246,16 @@ async fn ask_whether(follower: Follower<'_>, question: &ApprovalRequest, patienc
     let mut problem: Option<String> = None;
     for _ in 0..MAX_ASKED {
         let params = form::params(question, problem.as_deref(), context.era);
-        let left = until.saturating_duration_since(Instant::now());
+        let put = Instant::now();
+        let left = until.saturating_duration_since(put);
         let Ok(result) = context.ask("elicitation/create", params, left).await else {
             return;
         };
+        let client = context.client.as_ref().map_or("", |client| &*client.name);
+        let hasty = host.options.hasty.unwrap_or(HASTY);
+        if result["action"] == "decline" && is_unattended(client, put.elapsed(), hasty) {
+            return follower.asking.dismiss(&question.id);
+        }
         let response = match form::answer(&result, question) {
             Ok(Said::Answer(response)) => response,
             Ok(Said::Nothing) => return follower.asking.dismiss(&question.id),
@@ -267,6 +276,12 @@ async fn ask_whether(follower: Follower<'_>, question: &ApprovalRequest, patienc
     let _ = answer(host, &question.id, &question.args_digest, no).await;
 }
 
+/// Whether a client declines without a person: `codex exec` does, at once, as other programs cancel.
+fn is_unattended(client: &str, after: Duration, hasty: Duration) -> bool {
+    let name = client.to_ascii_lowercase();
+    (name == "codex" || name.starts_with("codex-") || name.starts_with("codex_")) && after < hasty
+}
+
 /// Answers a question in the queue.
 pub(super) async fn answer(
     host: &CribHost,
@@ -281,5 +296,22 @@ pub(super) async fn answer(
     match answering.await {
         Ok(answered) => answered,
         Err(error) => Err(AnswerError::Damaged(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_codex_declines_without_a_person_and_only_at_once() {
+        let (at_once, later) = (Duration::from_millis(4), Duration::from_millis(200));
+        for name in ["codex", "codex-mcp-client", "Codex_CLI"] {
+            assert!(is_unattended(name, at_once, HASTY), "{name}");
+            assert!(!is_unattended(name, later, HASTY), "{name}");
+        }
+        for name in ["claude-code", "codexter", ""] {
+            assert!(!is_unattended(name, at_once, HASTY), "{name}");
+        }
     }
 }

@@ -71,6 +71,36 @@ async fn a_question_that_is_dismissed_waits_for_others_and_the_same_call_joins_i
     assert_eq!(stage.launched(), 1);
 }
 
+/// `codex exec` declines every question at once.
+#[tokio::test]
+async fn a_no_of_codex_that_comes_at_once_decides_nothing() {
+    for (name, hasty, is_answer) in [
+        ("codex-mcp-client", Duration::MAX, false),
+        ("codex-mcp-client", Duration::ZERO, true),
+        ("test", Duration::MAX, true),
+    ] {
+        let options = HostOptions {
+            hasty: Some(hasty),
+            ..HostOptions::default()
+        };
+        let stage = Stage::serving("", options);
+        let mut client = Client::of(Arc::clone(&stage.host), None);
+        client.initialize_as(name, "2025-06-18", asks()).await;
+        let id = client.begin("launch", json!({"name": "x"})).await;
+        let question = client.asked().await;
+        client.reply(&question, json!({"action": "decline"})).await;
+        let result = client.result_of(id).await;
+        let is_denied = text(&result).starts_with("APPROVAL_DENIED");
+        assert_eq!(is_denied, is_answer, "{result}");
+        if !is_answer {
+            assert!(text(&result).contains("waits for a person"), "{result}");
+            let again = client.begin("launch", json!({"name": "x"})).await;
+            stage.answer(ApprovalResponse::approve("Ada")).await;
+            assert_eq!(text(&client.result_of(again).await), "x is gone");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_client_that_ends_its_input_while_it_is_asked_learns_at_once_what_waits() {
     let stage = Stage::patient();

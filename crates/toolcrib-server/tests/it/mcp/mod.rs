@@ -251,10 +251,14 @@ impl Client {
     }
 
     async fn initialize(&mut self, version: &str, capabilities: Value) {
+        self.initialize_as("test", version, capabilities).await;
+    }
+
+    async fn initialize_as(&mut self, name: &str, version: &str, capabilities: Value) {
         let params = json!({
             "protocolVersion": version,
             "capabilities": capabilities,
-            "clientInfo": {"name": "test", "version": "1"},
+            "clientInfo": {"name": name, "version": "1"},
         });
         let id = self.request("initialize", params).await;
         let answer = self.answer_to(id).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::arguments::{Args, Verb};
 use crate::approval::grants::Origin;
-use crate::egress::{Egress, EgressError, ExchangeLog, HostVerdict, Reach, Refusal, Target};
+use crate::egress::{Egress, EgressError, ExchangeLog, HostVerdict, Reach, Target};
 use crate::model::JsonObject;
 use crate::model::effects::Approval;
 use crate::model::error::ToolError;
@@ -70,7 +70,7 @@ pub(super) fn explained(error: EgressError, left: &ExchangeLog) -> ToolError {
                 "{}; a redirection led there, and `web_fetch` with that URL asks for it",
                 refusal.message
             );
-            EgressError::Refused(Refusal { message }).into()
+            EgressError::Refused(message.into()).into()
         }
         error => error.into(),
     }

@@ -15,7 +15,7 @@ use crate::definition::{Definition, Permission, Privilege};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
 use crate::process::{Access, Reachable, Wall, no_egress, reaches_own_data};
-use crate::sandbox::{Layer, Level};
+use crate::sandbox::{Layer, Level, writable_refusal};
 use crate::template::{Values, Variable};
 use crate::workspace::Workspace;
 
@@ -195,6 +195,7 @@ pub(super) fn wall(
     let level = level(definition);
     let refused = refusal(definition, settings, &reach.hosts)
         .or_else(|| own_data_refusal(definition, settings, reach, Some(workspace)))
+        .or_else(|| unwritable_refusal(definition, reach))
         .or_else(|| hosts::refusal(definition, settings, &reach.hosts));
     if let Some(why) = refused {
         return Err(why);
@@ -256,6 +257,29 @@ pub(super) fn own_data_refusal(
         format!(
             "`{name}` may reach `{}`, which holds Toolcrib's own data, and that cannot be left out here: {missing}",
             text::shorten(said, 200)
+        ),
+    ))
+}
+
+/// Why a place that the tool may write cannot be writable behind its wall, if so.
+pub(super) fn unwritable_refusal(
+    definition: &Definition,
+    reach: &CommandReach,
+) -> Option<ToolError> {
+    if level(definition) == Level::None {
+        return None;
+    }
+    let mut refused = reach
+        .write
+        .iter()
+        .filter_map(|beyond| Some((beyond, writable_refusal(&beyond.real)?)));
+    let (beyond, why) = refused.next()?;
+    let said = text::shorten(&beyond.said, 200);
+    Some(ToolError::new(
+        ErrorCode::SandboxUnavailable,
+        format!(
+            "`{}` cannot run: `{said}` of its `required-permissions` {why}",
+            definition.name
         ),
     ))
 }

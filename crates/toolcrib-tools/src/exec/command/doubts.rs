@@ -3,12 +3,15 @@
 //!
 //! Only texts without values of a call are judged, by the code that judges them in a call.
 
-use super::command_reach::{CommandReach, existing, own_data_refusal};
-use super::surroundings::{judged_values, working_directory};
+use std::path::{Component, Path};
+
+use super::command_reach::{CommandReach, existing, own_data_refusal, unwritable_refusal};
+use super::surroundings::{TEMP_SHOWN, judged_values, working_directory};
 use super::{CommandSettings, CommandTool, hosts};
 use crate::definition::{Definition, LinkFault, Permission, Severity};
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::text;
 use crate::template::{Reference, Text, Values, Variable};
 use crate::workspace::Workspace;
 
@@ -59,6 +62,10 @@ impl CommandTool {
             let refused = refused.filter(|why| !may_be_covered(why));
             found.extend(refused.map(|why| doubt(&why, places.working_directory.clone())));
         }
+        found.extend(
+            never_in_temporary(definition, &values)
+                .map(|why| doubt(&why, places.working_directory.clone())),
+        );
         found
     }
 }
@@ -95,10 +102,39 @@ fn out_of_reach(
     workspace: &Workspace,
 ) -> Option<ToolError> {
     let reach = CommandReach::of_one(permission, values, Some(workspace));
-    own_data_refusal(definition, settings, &reach, Some(workspace)).or_else(|| {
-        let mut places = reach.read.iter().chain(&reach.write);
-        places.find_map(|beyond| existing(beyond).err())
-    })
+    own_data_refusal(definition, settings, &reach, Some(workspace))
+        .or_else(|| unwritable_refusal(definition, &reach))
+        .or_else(|| {
+            let mut places = reach.read.iter().chain(&reach.write);
+            places.find_map(|beyond| existing(beyond).err())
+        })
+}
+
+/// Why no call can start in a directory of its temporary one: that is made for each call, and holds nothing but what `temp-directory`
+/// names.
+fn never_in_temporary(definition: &Definition, values: &Values) -> Option<ToolError> {
+    let paths = &definition.paths;
+    let is_known = |text: &Text| {
+        let mut references = text.references().iter();
+        references.all(|reference| matches!(reference, Reference::Variable(_)))
+    };
+    let template = paths.working_directory.as_ref()?;
+    let inner = paths.temp_directory.as_ref();
+    if !is_known(template) || !inner.is_none_or(is_known) {
+        return None;
+    }
+    let said = template.render(values);
+    let place = Path::new(&said);
+    let made = values.variables.get(&Variable::TempDir)?;
+    let climbs = place.components().any(|part| part == Component::ParentDir);
+    if !place.starts_with(TEMP_SHOWN) || climbs || Path::new(made).starts_with(place) {
+        return None;
+    }
+    let message = format!(
+        "the working directory `{}` never exists: the temporary directory of each call begins empty; name `{{TEMP_DIR}}` itself and make the directory in the command",
+        text::shorten(&said.replacen(TEMP_SHOWN, "{TEMP}", 1), 200)
+    );
+    Some(ToolError::new(ErrorCode::InvalidPath, message))
 }
 
 /// A place that does not exist may come to exist; any other refusal lasts.

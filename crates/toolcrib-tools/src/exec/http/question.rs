@@ -116,7 +116,17 @@ fn refusal(tool: &HttpTool) -> Option<ToolError> {
         .into_iter()
         .find_map(|target| match egress.standing(target) {
             HostVerdict::Listed => None,
-            HostVerdict::Refused(refusal) => Some(EgressError::Refused(refusal).into()),
+            HostVerdict::Refused(refusal) => {
+                let entry = refusal.entry.clone();
+                let error = ToolError::from(EgressError::Refused(refusal));
+                // A question to a person names the address and what it is.
+                Some(match entry {
+                    Some(entry) => error
+                        .with_detail("host", entry.host)
+                        .with_detail("hostIs", entry.what),
+                    None => error,
+                })
+            }
             HostVerdict::Unlisted => Some(unlisted(tool, target)),
         })
 }

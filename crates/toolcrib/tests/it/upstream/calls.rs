@@ -34,6 +34,38 @@ async fn tools_of_a_server_are_tools_like_others() {
 }
 
 #[tokio::test]
+async fn a_result_that_is_a_list_is_the_value_and_fits_a_schema_of_lists() {
+    let scene = Scene::new();
+    let more = file(&scene, "more.json");
+    let lists = |items: &str| json!({"type": "array", "items": {"type": items}});
+    let names = |items: &str| json!([{"name": "names", "description": "Names", "inputSchema": {"type": "object"}, "outputSchema": lists(items)}]);
+    std::fs::write(&more, names("string").to_string()).unwrap();
+    scene.add("fake", fake("plain", Some(&more))).await;
+    let outcome = scene.call("names", json!({})).await;
+    assert_eq!(outcome.value().unwrap(), &json!(["a", "b"]));
+    std::fs::write(&more, names("integer").to_string()).unwrap();
+    let other = Scene::new();
+    other.add("fake", fake("plain", Some(&more))).await;
+    let outcome = other.call("names", json!({})).await;
+    assert!(!outcome.is_ok(), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn a_pattern_too_large_to_be_checked_is_published_and_the_outcome_says_so() {
+    let scene = Scene::new();
+    let more = file(&scene, "more.json");
+    let text = json!({"type": "string", "pattern": "^(a{999}){999}$"});
+    let schema = json!({"type": "object", "properties": {"text": text}});
+    let tool = json!([{"name": "echo", "description": "Says it back", "inputSchema": schema}]);
+    std::fs::write(&more, tool.to_string()).unwrap();
+    scene.add("fake", fake("plain", Some(&more))).await;
+    let outcome = scene.call("echo", json!({"text": "b"})).await;
+    assert_eq!(outcome.value().unwrap(), "b");
+    let warned = outcome.warnings.iter().any(|one| one.contains("`text`"));
+    assert!(warned, "{:?}", outcome.warnings);
+}
+
+#[tokio::test]
 async fn opening_a_crib_shows_the_tools_and_connects_to_no_one() {
     let scene = Scene::new();
     scene.add_like("fake", fake("hang", None)).await;

@@ -101,7 +101,7 @@ pub(super) fn not_connected(error: &Error, asked: &DatabaseQuery) -> ToolError {
         let words = text::shorten(said.message(), MAX_SAID);
         let advice = match *said.code() {
             SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
-                "; see `url` and `secret` of `[databases]` in config.toml"
+                "; see `url` and `secret` of `[databases]` of `config.toml` in Toolcrib's home"
             }
             _ => "",
         };

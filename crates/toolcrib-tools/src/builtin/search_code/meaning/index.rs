@@ -44,6 +44,8 @@ pub(super) struct Stamp {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Hit {
     pub(super) path: Vec<u8>,
+    /// Where its comment begins.
+    pub(super) first: usize,
     pub(super) line: usize,
     pub(super) last: usize,
     pub(super) name: String,
@@ -73,6 +75,7 @@ struct File {
 
 #[derive(Debug)]
 struct Record {
+    first: usize,
     line: usize,
     last: usize,
     name: String,
@@ -208,6 +211,7 @@ impl Index {
             .or(piece.comment.first());
         let text = text.map_or("", |line| line.trim());
         Record {
+            first: piece.first,
             line: piece.line,
             last: piece.last,
             name: piece.name.to_owned(),
@@ -300,6 +304,7 @@ impl Index {
         best.sort_unstable_by(order);
         let hits = best.into_iter().map(|(score, path, record)| Hit {
             path: path.clone(),
+            first: record.first,
             line: record.line,
             last: record.last,
             name: record.name.clone(),

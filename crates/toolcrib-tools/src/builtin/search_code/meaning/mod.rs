@@ -1,20 +1,23 @@
 //! `mode: "meaning"`: a question in words finds the places in code that answer it.
 //!
 //! ```text
-//! words    identifiers split at their seams, and stems
-//! pieces   a file as definitions with their comments, and the rest
-//! index    what each piece has, and the order of pieces for a question
+//! words      identifiers split at their seams, and stems
+//! pieces     a file as definitions with their comments, and the rest
+//! index      what each piece has, and the order of pieces for a question
+//! embedding  an endpoint that puts the best of them in order, if the operator has named one
 //! ```
 //!
 //! The index is in the memory of the process, one for a tool, bounded, and follows the files: each search goes through the tree, and reads what is
 //! new or changed since. Nothing is written anywhere. What the rules would not let be read is left out of the answer, as in the other mode.
 
+mod embedding;
 mod index;
 mod pieces;
 mod words;
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::Read as _;
+use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,12 +29,18 @@ use super::answer::named;
 use super::stop::Stop;
 use super::{Args, MAX_RESULTS, May, NAME, many};
 use crate::builtin::invalid;
+use crate::call::context::CallContext;
 use crate::model::JsonObject;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::outcome::ToolOutput;
 use crate::model::text::{size, visible_line};
+use crate::spec::ToolSpec;
 use crate::workspace::{EntryKind, Metadata, Workspace};
+use embedding::{CANDIDATES, MAX_TEXT};
 use index::{Hit, Index, Stamp};
+
+pub(in crate::builtin) use embedding::Embedder;
+pub use embedding::{EmbeddingKind, EmbeddingSettings};
 
 /// How many places are returned if the call does not say.
 const RESULTS: usize = 10;
@@ -69,14 +78,31 @@ fn check(args: &Args) -> Result<(), ToolError> {
     }
 }
 
-/// Answers a question. Blocks.
-pub(super) fn search(
+/// What the index found.
+pub(super) struct Found {
+    /// The best first.
+    hits: Vec<Hit>,
+    /// The texts of the hits, where an endpoint is to put them in order.
+    texts: Vec<String>,
+    /// How many hits are wanted.
+    max: usize,
+    searched: usize,
+    /// Whether there is more than the hits.
+    is_cut: bool,
+    timed_out: bool,
+    is_full: bool,
+    skipped: Skipped,
+}
+
+/// Finds the places that have the words of a question. For an embedder there are more of them than are wanted, with their texts. Blocks.
+pub(super) fn find(
     known: &Known,
     workspace: &Workspace,
     args: &Args,
     may: &May,
     stop: &Stop,
-) -> Result<ToolOutput, ToolError> {
+    embedder: Option<&Embedder>,
+) -> Result<Found, ToolError> {
     check(args)?;
     let question = words::of_question(&args.query);
     if question.is_empty() {
@@ -156,9 +182,10 @@ pub(super) fn search(
     }
     let max = args.max_results.unwrap_or(RESULTS).clamp(1, MAX_RESULTS);
     // Some more, because the rules may leave out some.
-    let hits = index.search(&question, max * 2 + 20, |path| there.contains(path));
+    let wanted = embedder.map_or(max, |_| max.max(CANDIDATES));
+    let hits = index.search(&question, wanted * 2 + 20, |path| there.contains(path));
     drop(known);
-    let found = hits.len();
+    let all = hits.len();
     let mut allowed: BTreeMap<Vec<u8>, bool> = BTreeMap::new();
     let mut hits: Vec<Hit> = hits
         .into_iter()
@@ -169,17 +196,106 @@ pub(super) fn search(
             *is_allowed
         })
         .collect();
-    hits.truncate(max);
+    hits.truncate(wanted);
+    let texts = match embedder {
+        Some(embedder) => texts(workspace, &hits, embedder)?,
+        None => Vec::new(),
+    };
     let timed_out = stop.is_timed_out();
-    let truncated = is_full || is_cut || timed_out || found > hits.len();
-    Ok(output(
-        &hits,
-        there.len(),
-        truncated,
+    Ok(Found {
+        is_cut: is_full || is_cut || timed_out || all > hits.len(),
+        hits,
+        texts,
+        max,
+        searched: there.len(),
         timed_out,
         is_full,
         skipped,
-    ))
+    })
+}
+
+/// The texts of the best hits as an endpoint sees them: the path, and the lines of the piece with its comment.
+fn texts(
+    workspace: &Workspace,
+    hits: &[Hit],
+    embedder: &Embedder,
+) -> Result<Vec<String>, ToolError> {
+    let (root, _) = workspace.open_tree(&workspace.path(".")?)?;
+    let mut files: BTreeMap<&[u8], Option<String>> = BTreeMap::new();
+    let read = |path: &[u8]| {
+        let file = workspace.open_file_below(root.as_fd(), path).ok()??;
+        let mut bytes = Vec::new();
+        file.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+        String::from_utf8(bytes).ok()
+    };
+    let text = |hit: &'_ Hit, file: Option<&String>| {
+        let mut text = String::from_utf8_lossy(&hit.path).into_owned();
+        let lines = file.map_or("", String::as_str).lines();
+        for line in lines.take(hit.last).skip(hit.first.saturating_sub(1)) {
+            text.push('\n');
+            text.push_str(line);
+            if text.len() > MAX_TEXT {
+                break;
+            }
+        }
+        let mut text = embedder.masked(&text);
+        text.truncate(text.floor_char_boundary(MAX_TEXT));
+        text
+    };
+    let mut texts = Vec::new();
+    for hit in hits.iter().take(CANDIDATES) {
+        let file = files.entry(&hit.path).or_insert_with(|| read(&hit.path));
+        texts.push(text(hit, file.as_ref()));
+    }
+    Ok(texts)
+}
+
+impl Found {
+    /// Puts the best places in the order that an endpoint gives them; where it fails, the order stays, and the outcome says why.
+    pub(super) async fn in_order_of(
+        mut self,
+        embedder: &Embedder,
+        question: &str,
+        spec: &ToolSpec,
+        cx: &CallContext,
+    ) -> Self {
+        if self.hits.is_empty() {
+            return self;
+        }
+        match embedder.scores(question, &self.texts, cx, &spec.bundle).await {
+            Ok(scores) => {
+                // Scores of the index are of another kind.
+                self.is_cut |= self.hits.len() > scores.len();
+                self.hits.truncate(scores.len());
+                for (hit, score) in self.hits.iter_mut().zip(scores) {
+                    hit.score = score;
+                }
+                self.hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+            }
+            Err(error) => cx.note_warning(format!(
+                "the places are in the order of their words alone, because the endpoint of `search.embeddings` could not be used: {error}"
+            )),
+        }
+        self
+    }
+
+    /// Whether there is more than the answer has.
+    pub(super) fn is_truncated(&self) -> bool {
+        self.is_cut || self.hits.len() > self.max
+    }
+
+    pub(super) fn into_output(mut self) -> ToolOutput {
+        let truncated = self.is_truncated();
+        self.hits.truncate(self.max);
+        output(
+            &self.hits,
+            self.searched,
+            truncated,
+            self.timed_out,
+            self.is_full,
+            self.skipped,
+        )
+    }
 }
 
 fn stamp(stat: &Stat) -> Stamp {

@@ -248,6 +248,57 @@ fn a_place_that_every_call_would_be_refused_is_an_error_and_one_that_is_missing_
     );
 }
 
+#[test]
+fn a_place_that_no_wall_makes_writable_and_one_that_no_call_has_are_errors() {
+    let with = |permission: &str, more: &str| {
+        doubts(&format!(
+            "bash: ls\nsecurity:\n  {more}required-permissions:\n    - 'filesystem:write:{permission}'\n"
+        ))
+    };
+    for place in ["/", "/proc", "/dev", "/sys", "/proc/../dev/"] {
+        let refused = format!("always-refused! 'filesystem:write:{place}'");
+        assert_eq!(with(place, ""), [refused]);
+        assert_eq!(with(place, "isolation: none\n  "), [""; 0]);
+    }
+    assert_eq!(with("/dev/shm", ""), [""; 0]);
+    assert_eq!(with("/usr", ""), [""; 0]);
+    let starting_in = |lines: &str| doubts(&format!("bash: ls\n{lines}\n"));
+    for (place, is_refused) in [
+        ("{TEMP_DIR}", false),
+        ("{TEMP_DIR}/x", true),
+        ("{TEMP}/x/y", true),
+        ("{TEMP}/x/", true),
+    ] {
+        let expected = is_refused.then(|| format!("always-refused! '{place}'"));
+        let found = starting_in(&format!("working-directory: '{place}'"));
+        assert_eq!(found, Vec::from_iter(expected));
+    }
+    // A directory that `temp-directory` names is made for each call.
+    let inner = |place: &str| {
+        starting_in(&format!(
+            "file-paths: {{temp-directory: '{{TEMP}}/in/it', working-directory: '{place}'}}"
+        ))
+    };
+    assert_eq!(inner("{TEMP_DIR}"), [""; 0]);
+    assert_eq!(inner("{TEMP}/in"), [""; 0]);
+    assert_eq!(inner("{TEMP}/x"), ["always-refused! '{TEMP}/x'"]);
+}
+
+#[tokio::test]
+async fn a_call_whose_tool_would_write_a_place_of_the_system_names_that_place() {
+    let scene = Scene::new().approved().tool(
+        "{name: a, description: d, tags: [write], bash: 'true', security: {required-permissions: ['filesystem:write:/proc']}}",
+    );
+    let outcome = scene.call("a", json!({})).await;
+    let error = error(&outcome);
+    assert!(
+        error
+            .message()
+            .contains("`/proc` of its `required-permissions` cannot be writable behind a wall"),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn a_buffer_limit_above_the_operators_is_reported_by_check_and_by_the_call() {
     let steps = |limit: &str| {
