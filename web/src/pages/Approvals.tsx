@@ -132,7 +132,9 @@ function Question({ one }: { one: Approval }) {
   });
   const why = connection === "lost" ? m.approvals.paused : (Object.values(blocked)[0] ?? (changes > 0 && rounded(args) !== null ? m.form.tooLarge : null));
   const approve = () => { if (why === null && !answer.isPending) answer.mutate({ approved: true }); };
-  useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey), approve);
+  // Not from the button that denies, and once for a key that is held.
+  const isDenying = (event: KeyboardEvent) => event.target instanceof Element && event.target.closest(".denies") !== null;
+  useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat && !isDenying(event), approve);
   return (
     <article className="panel det" aria-label={one.tool}>
       <header className="stack gap">
@@ -159,11 +161,11 @@ function Question({ one }: { one: Approval }) {
         ) : one.noGrant ? <p className="hint">{m.approvals.noGrantWhy} {one.noGrant}</p> : null}
         <div className="row wrap">
           <button type="button" className="btn pri" aria-disabled={why !== null || answer.isPending} title={why ?? undefined} onClick={approve}><Icon name="check" />{changes > 0 ? m.approvals.approveWith(changes) : m.approvals.approve} <kbd>Ctrl ⏎</kbd></button>
-          <button type="button" className="btn" disabled={connection === "lost" || answer.isPending} title={connection === "lost" ? m.approvals.paused : undefined} onClick={() => setDenies(true)}>{m.approvals.deny}</button>
+          <button type="button" className="btn denies" disabled={connection === "lost" || answer.isPending} title={connection === "lost" ? m.approvals.paused : undefined} onClick={() => setDenies(true)}>{m.approvals.deny}</button>
           {why ? <span className="msg" role="alert">{why}</span> : null}
         </div>
       </footer>
-      <Deny open={denies} onClose={() => setDenies(false)} onDeny={(reason) => answer.mutate({ approved: false, reason })} />
+      <Deny open={denies} paused={connection === "lost"} onClose={() => setDenies(false)} onDeny={(reason) => answer.mutate({ approved: false, reason })} />
     </article>
   );
 }
@@ -178,13 +180,19 @@ function Refused({ error }: { error: unknown }) {
   return <div className="note bad" role="alert"><Icon name="warn" /><div><b>{refusedWords(error)}</b> {reason(error)}</div></div>;
 }
 
-function Deny({ open, onClose, onDeny }: { open: boolean; onClose(): void; onDeny(reason: string): void }) {
+function Deny({ open, paused, onClose, onDeny }: { open: boolean; paused: boolean; onClose(): void; onDeny(reason: string): void }) {
   const [text, setText] = useState("");
+  const deny = () => {
+    if (paused) return;
+    onDeny(text);
+    onClose();
+  };
   return (
     <Dialog open={open} onClose={onClose} title={m.approvals.denyTitle}>
-      <form className="body stack" onSubmit={(event) => { event.preventDefault(); onDeny(text); onClose(); }}>
+      <form className="body stack" onSubmit={(event) => { event.preventDefault(); deny(); }}
+        onKeyDown={(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); if (!event.repeat) deny(); } }}>
         <div className="field"><label htmlFor="deny-reason">{m.approvals.denyReason}</label><textarea id="deny-reason" className="in" rows={2} value={text} onChange={(event) => setText(event.target.value)} /></div>
-        <div className="row"><button type="submit" className="btn bad">{m.approvals.denyNow}</button><button type="button" className="btn" onClick={onClose}>{m.common.cancel}</button></div>
+        <div className="row wrap"><button type="submit" className="btn bad" disabled={paused}>{m.approvals.denyNow} <kbd>Ctrl ⏎</kbd></button><button type="button" className="btn" onClick={onClose}>{m.common.cancel}</button>{paused ? <span className="msg" role="alert">{m.approvals.paused}</span> : null}</div>
       </form>
     </Dialog>
   );
