@@ -235,6 +235,29 @@ describe("approvals", () => {
     await other.context().close();
   }));
 
+  test("decisions pause when the server falls silent without closing anything, and go on when it speaks again", () => scene(null, async (crib, page) => {
+    const call = waiting(crib);
+    // Its own clock: forty seconds of silence take none.
+    await page.clock.install();
+    await page.goto(`${crib.url}/ui/approvals`);
+    const approve = page.getByRole("button", { name: /^Approve/ });
+    await approve.waitFor();
+    await page.locator(".dot.live").waitFor();
+    crib.server.kill("SIGSTOP");
+    try {
+      await page.clock.fastForward(45_000);
+      await page.getByText("Decisions pause until the connection is back.").first().waitFor();
+      assert.equal(await approve.getAttribute("aria-disabled"), "true");
+      await accessible(page);
+    } finally {
+      crib.server.kill("SIGCONT");
+    }
+    await page.locator(".dot.live").waitFor();
+    await page.locator('.btn.pri[aria-disabled="false"]').first().waitFor();
+    await approve.click();
+    assert.equal((await call).ok, true);
+  }));
+
   test("decisions pause while the server is gone, and go on when it is back", () => scene(null, async (crib, page) => {
     waiting(crib).catch(() => {});
     await page.goto(`${crib.url}/ui/approvals`);
