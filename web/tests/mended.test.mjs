@@ -110,6 +110,122 @@ describe("state", () => {
   }));
 });
 
+/** A tool of the store with these arguments; calls of it fail, because its host is not there. */
+async function stored(crib, slug, argSchema, version = "v1") {
+  await crib.api("PUT", "/tools/bundles/0193d1a0-0000-7000-8000-00000000ac3e", { slug: "odd", displayName: "Odd" });
+  const answer = await crib.api("PUT", `/tools/bundles/odd/tools/${slug}/version/${version}`, { type: "http", description: "Asks", isEnabled: true, argSchema, impl: { method: "GET", urlTemplate: "http://127.0.0.1:9/none" }, tags: ["read"] });
+  assert.equal(answer.error, undefined, JSON.stringify(answer));
+}
+const argsView = (page, name) => page.getByRole("group", { name: "Arguments", exact: true }).getByRole("button", { name, exact: true }).click();
+const sent = async (page) => {
+  await argsView(page, "JSON");
+  const args = JSON.parse(await page.getByLabel("Arguments, JSON").inputValue());
+  await argsView(page, "Form");
+  return args;
+};
+
+describe("the arguments as a whole", () => {
+  test("a key that the schema does not name is in the form, as long as it is sent", () => scene(null, async (crib, page) => {
+    await stored(crib, "open", { type: "object", properties: { a: { type: "string" } } });
+    await page.goto(toolPage(crib, "odd", "open"));
+    await argsView(page, "JSON");
+    await page.getByLabel("Arguments, JSON").fill('{"a": "x", "more": [1]}');
+    await argsView(page, "Form");
+    const more = page.getByLabel("more", { exact: true });
+    assert.deepEqual(JSON.parse(await more.inputValue()), [1]);
+    await more.fill("[1");
+    await isBlocked(page, true);
+    await more.fill("[1, 2]");
+    assert.deepEqual(await sent(page), { a: "x", more: [1, 2] });
+    await accessible(page);
+    await page.getByRole("button", { name: "Do not send: more" }).click();
+    assert.deepEqual(await sent(page), { a: "x" });
+    assert.equal(await more.count(), 0);
+  }));
+
+  test("kinds that only say what goes together leave the form as it is", () => scene(null, async (crib, page) => {
+    await stored(crib, "either", { type: "object", properties: { a: { type: "string" }, b: { type: "string" } }, anyOf: [{ required: ["a"] }, { required: ["b"] }] });
+    await page.goto(toolPage(crib, "odd", "either"));
+    await page.getByLabel("b", { exact: true }).fill("kept");
+    assert.equal(await page.getByRole("region", { name: "Arguments" }).locator("select").count(), 0);
+    assert.deepEqual(await sent(page), { b: "kept" });
+    await runOf(page).click();
+    await page.locator(".failed code").first().waitFor();
+    // Nothing at all is what no kind takes: said, and left to the server.
+    page.expected.push("400");
+    await page.getByRole("button", { name: "Do not send: b" }).click();
+    await runOf(page).click();
+    await page.getByText("fits none of the kinds").waitFor();
+    await page.locator(".failed code").getByText("INVALID_ARGUMENTS").waitFor();
+  }));
+
+  test("several kinds of arguments are chosen from, keep what they share, and are an object in any case", () => scene(null, async (crib, page) => {
+    const name = { type: "string" };
+    await stored(crib, "kinds", { type: "object", oneOf: [{ title: "By name", properties: { k: { const: "name" }, name, label: { type: "string" } }, required: ["k", "name"] }, { title: "By number", properties: { k: { const: "number" }, n: { type: "integer" }, label: { type: "string" } }, required: ["k", "n"] }], properties: {} });
+    await page.goto(toolPage(crib, "odd", "kinds"));
+    const kind = page.getByLabel("Kind of value", { exact: true });
+    await kind.selectOption({ label: "1. By name" });
+    await page.getByLabel("name", { exact: true }).fill("Ada");
+    await page.getByLabel("label", { exact: true }).fill("shared");
+    assert.deepEqual(await sent(page), { k: "name", name: "Ada", label: "shared" });
+    await kind.selectOption({ label: "2. By number" });
+    assert.deepEqual(await sent(page), { k: "number", label: "shared" });
+    // There is no choice that sends nothing where the arguments belong.
+    assert.deepEqual(await kind.locator("option").allInnerTexts(), ["1. By name", "2. By number"]);
+    await page.getByLabel("n", { exact: true }).fill("3");
+    await accessible(page);
+    await page.getByRole("button", { name: "Empty", exact: true }).click();
+    assert.deepEqual(await sent(page), {});
+    assert.equal(await page.getByText("This part of the page failed").count(), 0);
+    // What is filled in elsewhere chooses its kind.
+    await argsView(page, "JSON");
+    await page.getByLabel("Arguments, JSON").fill('{"k": "number", "n": 4}');
+    await argsView(page, "Form");
+    assert.equal(await kind.locator("option:checked").innerText(), "2. By number");
+  }));
+
+  test("a field that a condition asks for is drawn, and blocks while it is missing", () => scene(null, async (crib, page) => {
+    await stored(crib, "cond", { type: "object", properties: { k: { enum: ["a", "b"] } }, if: { properties: { k: { const: "a" } }, required: ["k"] }, then: { properties: { n: { type: "integer" } }, required: ["n"] } });
+    await page.goto(toolPage(crib, "odd", "cond"));
+    await page.getByLabel("k", { exact: true }).selectOption({ label: "a" });
+    await runOf(page).click();
+    await page.getByText("Fix 1 field: n (required)").waitFor();
+    await page.getByLabel("n", { exact: true }).fill("5");
+    await runOf(page).click();
+    await page.locator(".failed code").first().waitFor();
+    assert.deepEqual(await sent(page), { k: "a", n: 5 });
+  }));
+
+  test("a default never comes back while its field is edited, and is not sent", () => scene(null, async (crib, page) => {
+    await stored(crib, "usual", { type: "object", properties: { text: { type: "string", default: "usual" }, n: { type: "integer", default: 7 }, on: { type: "boolean", default: true }, one: { enum: ["x", "y"], default: "x" }, list: { type: "array", items: { type: "string" }, default: ["p"] }, any: { default: { deep: 1 } } } });
+    await page.goto(toolPage(crib, "odd", "usual"));
+    assert.deepEqual(await sent(page), {});
+    const text = page.getByLabel("text", { exact: true });
+    await text.pressSequentially("us");
+    await text.press("Backspace");
+    await text.press("Backspace");
+    assert.equal(await text.inputValue(), "");
+    assert.deepEqual(await sent(page), { text: "" });
+    const n = page.getByLabel("n", { exact: true });
+    await n.pressSequentially("71");
+    await n.press("Backspace");
+    await n.press("Backspace");
+    assert.equal(await n.inputValue(), "");
+    await n.pressSequentially("-");
+    await isBlocked(page, true);
+    await n.pressSequentially("2");
+    await page.getByLabel("on", { exact: true }).selectOption("false");
+    await page.getByLabel("one", { exact: true }).selectOption({ label: "y" });
+    await page.getByRole("button", { name: "Add an item: list" }).click();
+    await page.getByRole("button", { name: "Remove: list item 1" }).click();
+    await page.getByLabel("any", { exact: true }).fill("{}");
+    assert.deepEqual(await sent(page), { text: "", n: -2, on: false, one: "y", list: [], any: {} });
+    await runOf(page).click();
+    await page.locator(".failed code").first().waitFor();
+    assert.deepEqual(await sent(page), { text: "", n: -2, on: false, one: "y", list: [], any: {} });
+  }));
+});
+
 describe("what is odd", () => {
   test("an odd tool takes down the palette and not the page", () => scene(null, async (crib, page) => {
     page.expected.push("Objects are not valid", "An error occurred in", "Minified React error");

@@ -7,7 +7,7 @@ import { type Args, api, data, type Json, placeOf, toolPath } from "../api/clien
 import { useSearch } from "../api/queries";
 import { m } from "../messages";
 import { InlineValue, pointerOf } from "../schema/Form";
-import { kindOf, resolve, type Schema } from "../schema/resolve";
+import { kindOf, resolve, rootKind, type Schema } from "../schema/resolve";
 import { EffectTag, Failed, Pane } from "./basics";
 import { Dialog } from "./Dialog";
 import { Icon } from "./icons";
@@ -75,7 +75,7 @@ function Inline({ hit, onOpen }: { hit: Hit; onOpen(): void }) {
   if (tool.error) return <Failed error={tool.error} />;
   if (!tool.data) return <div className="args">{m.common.loading}</div>;
   const root = tool.data.inputSchema as Schema;
-  const kind = kindOf(root, resolve(root, root));
+  const kind = rootKind(root);
   const properties = kind.kind === "object" ? kind.properties.map(([name, schema]) => ({ name, schema, kind: kindOf(root, resolve(root, schema)).kind, required: kind.required.includes(name) })) : [];
   const simple = properties.filter((one) => ["text", "number", "boolean", "enum"].includes(one.kind)).sort((a, b) => Number(b.required) - Number(a.required)).slice(0, 3);
   const missing = properties.filter((one) => one.required && tester.args[one.name] === undefined).map((one) => one.name);
