@@ -227,6 +227,8 @@ function Items(props: ValueProps & { kind: Kind & { kind: "array" } }) {
         <div className="item" key={keys.current[index]}>
           <div className="field">
             <Value schema={kind.prefix[index] ?? kind.items} value={item} pointer={`${props.pointer}/${index}`} name={`${props.name} ${m.form.item(index + 1)}`} labelledBy={props.labelledBy} onChange={(changed) => onChange(items.map((one, at) => (at === index ? (changed ?? null) : one)))} />
+            {isNullable(resolve(root, kind.prefix[index] ?? kind.items)) ? (item === null ? <span className="hint">{m.form.isNull}</span>
+              : <button type="button" className="link" aria-label={`${m.form.setNull}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => onChange(items.map((one, at) => (at === index ? null : one)))}>{m.form.setNull}</button>) : null}
             {problems[`${props.pointer}/${index}`] ? <div className="msg">{problems[`${props.pointer}/${index}`]}</div> : null}
           </div>
           <button type="button" className="btn sm" aria-label={`${m.common.remove}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => remove(index)}>×</button>
