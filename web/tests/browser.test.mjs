@@ -1,6 +1,6 @@
 // The web admin in a real browser, against a real server.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { accessible, launch, sceneOf, shot, sound } from "./harness.mjs";
@@ -211,6 +211,52 @@ describe("approvals", () => {
     assert.equal((await call).ok, true);
     assert.equal(readFileSync(join(crib.work, "notes.md"), "utf8"), "my text\n");
     await page.getByText("approved", { exact: false }).first().waitFor();
+  }));
+
+  test("a question about an older version shows its arguments, and every key that would be sent", () => scene((crib) => { writeFileSync(join(crib.home, "config.toml"), 'allowedHosts = ["127.0.0.1:9"]\n'); }, async (crib, page) => {
+    await crib.api("PUT", "/tools/bundles/0193d1a0-0000-7000-8000-00000000ac3e", { slug: "odd", displayName: "Odd" });
+    const put = async (version, properties) => {
+      const stored = await crib.api("PUT", `/tools/bundles/odd/tools/open/version/${version}`, { type: "http", description: "Asks", isEnabled: true, argSchema: { type: "object", properties }, impl: { method: "POST", urlTemplate: "http://127.0.0.1:9/none" } });
+      assert.equal(stored.error, undefined, JSON.stringify(stored));
+    };
+    await put("v1", { a: { type: "string" } });
+    await put("v2", { zz: { type: "integer" } });
+    const call = crib.api("POST", "/api/calls", { tool: "odd/open@v1", args: { a: "of v1", hidden: { deep: "would be sent" } }, approvals: "wait" });
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    const simulated = page.waitForRequest((request) => request.url().includes("/api/grants") && request.method() === "POST");
+    await page.goto(`${crib.url}/ui/approvals`);
+    const article = page.getByRole("article");
+    assert.equal(await article.getByLabel("a", { exact: true }).inputValue(), "of v1");
+    assert.deepEqual(JSON.parse(await article.getByLabel("hidden", { exact: true }).inputValue()), { deep: "would be sent" });
+    assert.equal(await article.getByLabel("zz", { exact: true }).count(), 0);
+    assert.match(await article.getByRole("link", { name: "open" }).first().getAttribute("href"), /\/tools\/odd\/open\/v1$/);
+    await accessible(page);
+    await shot(page, "approvals-unnamed-argument");
+    // A standing approval is tried on this version, too.
+    await article.getByLabel("Ask again next time?").selectOption({ index: 1 });
+    assert.equal((await simulated).postDataJSON().tool, "odd/open@v1");
+    // What is left out is marked, and can be taken back.
+    await article.getByRole("button", { name: "Do not send: hidden" }).click();
+    await article.getByText("changed by you").waitFor();
+    await article.getByRole("button", { name: "undo" }).click();
+    await article.getByText("changed by you").waitFor({ state: "detached" });
+    assert.deepEqual(JSON.parse(await article.getByLabel("hidden", { exact: true }).inputValue()), { deep: "would be sent" });
+    await article.getByRole("button", { name: "Deny…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /^Deny/ }).click();
+    assert.equal((await call).error.code, "APPROVAL_DENIED");
+  }));
+
+  test("what a diff does not show of the arguments is beside it", () => scene((crib) => { crib.file("notes.md", "old\n"); }, async (crib, page) => {
+    const { inputSchema } = await crib.api("GET", "/api/lookup?tool=write_file");
+    const args = { path: "notes.md", content: "new\nlines\n", ...(inputSchema.properties.encoding ? { encoding: "utf-8" } : {}) };
+    void crib.api("POST", "/api/calls", { tool: "write_file", args, approvals: "wait" }).catch(() => {});
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    await page.goto(`${crib.url}/ui/approvals`);
+    await page.locator(".diff .add").first().waitFor();
+    const given = page.locator("dl.given");
+    for (const name of Object.keys(args)) await given.getByText(name, { exact: true }).waitFor();
+    await given.getByText("notes.md", { exact: true }).waitFor();
+    await given.getByText("new…", { exact: true }).waitFor();
   }));
 
   test("the second browser to decide is told so", () => scene(null, async (crib, page) => {

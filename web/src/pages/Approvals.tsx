@@ -1,9 +1,9 @@
 // What waits for a person, as it comes. The list never reorders what is being read, and nothing takes focus.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { Fragment, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useParams } from "wouter";
-import { ApiError, type Approval, api, type Args, data, reason, type Schemas } from "../api/client";
+import { ApiError, type Approval, api, type Args, data, reason, type Schemas, toolPath, type ToolRow } from "../api/client";
 import { useConnection } from "../api/live";
 import { useTools, useWaiting } from "../api/queries";
 import { Ago, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, useKey, useNow, Words } from "../components/basics";
@@ -68,8 +68,15 @@ export default function Approvals() {
   );
 }
 
-function effectsOf(tools: { name: string; effects: string[] }[] | undefined, name: string): string[] {
-  return tools?.find((tool) => tool.name === name)?.effects ?? [];
+/** Exactly the tool that the question is about; `null` where the question does not say it (what a command planted is of no tool). */
+function placeOf(one: Approval): { bundle: string; slug: string; version: string } | null {
+  const { bundle, slug, version } = one;
+  return bundle && slug && version ? { bundle, slug, version } : null;
+}
+
+function effectsOf(tools: ToolRow[] | undefined, one: Approval): string[] {
+  const place = placeOf(one);
+  return tools?.find((tool) => place && tool.bundle === place.bundle && tool.slug === place.slug && tool.version === place.version)?.effects ?? [];
 }
 
 function left(expiresAt: string | null | undefined, now: number): string {
@@ -83,7 +90,7 @@ function Card({ one, current }: { one: Approval; current: boolean }) {
   const tools = useTools().data?.tools;
   return (
     <Link className="card" href={`/approvals/${one.id}`} aria-current={current ? "true" : undefined}>
-      <div className="line"><span className="slug">{one.tool}</span><EffectTag effects={effectsOf(tools, one.tool)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={13} />{left(one.expiresAt, now)}</span></div>
+      <div className="line"><span className="slug">{one.tool}</span><EffectTag effects={effectsOf(tools, one)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={13} />{left(one.expiresAt, now)}</span></div>
       <div className="what">{one.effect.replaceAll("`", "")}</div>
       <div className="sub">{one.caller}</div>
     </Link>
@@ -109,7 +116,10 @@ function Question({ one }: { one: Approval }) {
   const [denies, setDenies] = useState(false);
   const [grant, setGrant] = useState(-1);
   const [scope, setScope] = useState<Schemas["GrantScope"]>("session");
-  const tool = useQuery({ queryKey: ["tool", "lookup", one.tool], queryFn: ({ signal }) => data(api.GET("/api/lookup", { params: { query: { tool: one.tool } }, signal })), retry: false });
+  const place = placeOf(one);
+  const reference = place ? `${place.bundle}/${place.slug}@${place.version}` : one.tool;
+  // Of this version: another one may have other arguments.
+  const tool = useQuery({ queryKey: ["tool", "lookup", reference], enabled: place !== null, queryFn: ({ signal }) => data(api.GET("/api/lookup", { params: { query: { tool: reference } }, signal })), retry: false });
   const schema = (tool.data?.inputSchema ?? true) as Schema;
   const problems = useMemo(() => checker(schema)(args), [schema, args]);
   const changes = [...new Set([...Object.keys(args), ...Object.keys(one.args)])].filter((name) => !same(args[name], (one.args as Args)[name])).length;
@@ -117,7 +127,7 @@ function Question({ one }: { one: Approval }) {
   const simulated = useQuery({
     queryKey: ["grants", "simulate", one.id, grant, scope],
     enabled: offer !== undefined,
-    queryFn: ({ signal }) => data(api.POST("/api/grants", { params: { query: { simulate: true } }, body: { tool: one.tool, shape: offer!.shape, scope, caller: one.caller ?? null } as never, signal })) as Promise<{ words?: string }>,
+    queryFn: ({ signal }) => data(api.POST("/api/grants", { params: { query: { simulate: true } }, body: { tool: reference, shape: offer!.shape, scope, caller: one.caller ?? null } as never, signal })) as Promise<{ words?: string }>,
     retry: false,
   });
   const answer = useMutation({
@@ -138,14 +148,14 @@ function Question({ one }: { one: Approval }) {
   return (
     <article className="panel det" aria-label={one.tool}>
       <header className="stack gap">
-        <div className="row wrap"><Link className="slug" href={`/tools/${one.bundle ?? "core"}/${one.tool.replaceAll("_", "-")}/${one.version ?? "v1"}`}>{one.tool}</Link><EffectTag effects={effectsOf(tools, one.tool)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={14} />{m.approvals.left(left(one.expiresAt, now))}</span></div>
+        <div className="row wrap">{place ? <Link className="slug" href={toolPath(place)}>{one.tool}</Link> : <b className="slug">{one.tool}</b>}{place && place.version !== "v1" ? <span className="chip">{place.version}</span> : null}<EffectTag effects={effectsOf(tools, one)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={14} />{m.approvals.left(left(one.expiresAt, now))}</span></div>
         <p className="effect"><Words text={one.effect} capital /></p>
         <p className="sub">{m.approvals.asked} <b>{one.caller}</b>{one.createdAt ? <> · {m.approvals.since} <Ago at={one.createdAt} /></> : null} · {m.approvals.rule}: <Words text={one.reason} /></p>
       </header>
       <div className="sec">
         {one.bound && one.bound.length > 0 ? <div className="field"><h2>{m.approvals.bound}</h2>{one.bound.map((file) => <div key={file.path}><code>{file.path}</code></div>)}</div> : null}
         <div className="bar"><h2>{m.approvals.args}</h2><span className="sp" />{one.diff ? <Segments<"diff" | "edit"> label={m.approvals.args} value={view} choices={[["diff", m.approvals.diff], ["edit", m.tool.form]]} onChange={setView} /> : null}</div>
-        {view === "diff" && one.diff ? <Diff text={one.diff} /> : tool.isPending ? <Loading /> : tool.error ? <Pretty value={one.args} /> : (
+        {view === "diff" && one.diff ? <><Given args={args} /><Diff text={one.diff} /></> : place === null || tool.error ? <Pretty value={one.args} /> : tool.isPending ? <Loading /> : (
           <SchemaForm schema={schema} value={args} before={one.args as Args} problems={problems} onChange={setArgs} onBlock={(pointer, problem) => setBlocked((before) => { const { [pointer]: _, ...rest } = before; return problem === null ? rest : { ...rest, [pointer]: problem }; })} />
         )}
       </div>
@@ -169,6 +179,19 @@ function Question({ one }: { one: Approval }) {
     </article>
   );
 }
+
+/** Every argument beside the diff, long ones by their beginning: the diff shows what a file becomes, not all that is sent. */
+function Given({ args }: { args: Args }) {
+  return (
+    <dl className="dl given">{Object.entries(args).map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      const brief = text.length > MAX_BRIEF || text.includes("\n") ? `${text.slice(0, MAX_BRIEF).split("\n")[0]}…` : text;
+      return <Fragment key={name}><dt className="mono">{name}</dt><dd><code>{brief}</code></dd></Fragment>;
+    })}</dl>
+  );
+}
+
+const MAX_BRIEF = 120;
 
 /** Each refusal of a decision in its own words. */
 function refusedWords(error: unknown): string {
