@@ -422,6 +422,84 @@ describe("lists", () => {
     await shot(page, "models");
   }));
 
+  test("every provider of the API is there, with its strict mode where it has one", () => scene(null, async (crib, page) => {
+    const { paths } = await crib.api("GET", "/api/openapi.json");
+    const { schema } = paths["/api/definitions/{provider}"].get.parameters.find((one) => one.name === "provider");
+    await page.goto(`${toolPage(crib, "core", "read-file")}?tab=models`);
+    const buttons = page.getByRole("group", { name: "Provider" }).getByRole("button");
+    await buttons.filter({ hasText: "mcp ·" }).waitFor();
+    assert.deepEqual((await buttons.allInnerTexts()).map((text) => text.split(" ")[0]).sort(), schema.enum.filter((one) => one !== "plain").sort());
+    for (const provider of schema.enum.filter((one) => one !== "plain")) {
+      await buttons.filter({ hasText: new RegExp(`^${provider}( ·|$)`) }).click();
+      const strict = page.getByLabel("Strict mode");
+      const { texts, error } = await crib.api("GET", `/api/definitions/${provider}?tools=read_file&texts=true&strict=true`);
+      assert.equal(await strict.count(), error ? 0 : 1, provider);
+      if (error) continue;
+      await strict.check();
+      await page.getByRole("button", { name: "As sent" }).click();
+      await page.waitForFunction((text) => document.querySelector("pre.out")?.textContent === text, texts[0].text);
+      await strict.uncheck();
+    }
+  }));
+
+  test("the calls of a version are its own", () => scene(null, async (crib, page) => {
+    await stored(crib, "open", { type: "object", properties: { a: { type: "string" } } });
+    await stored(crib, "open", { type: "object", properties: { zz: { type: "integer" } } }, "v2");
+    await crib.api("POST", "/api/calls", { tool: "odd/open@v1", args: { a: "of v1" }, approvals: "yes" });
+    await page.goto(`${crib.url}/ui/tools/odd/open/v2?tab=calls`);
+    await page.getByText("This tool has not been called yet.").waitFor();
+    await page.getByRole("tab", { name: "Try it" }).click();
+    await page.getByRole("button", { name: "Empty", exact: true }).waitFor();
+    await page.getByLabel("zz", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Last call" }).count(), 0);
+    await page.goto(`${crib.url}/ui/tools/odd/open/v1`);
+    await page.getByRole("button", { name: "Last call" }).click();
+    assert.equal(await page.getByLabel("a", { exact: true }).inputValue(), "of v1");
+    await page.getByRole("tab", { name: "Calls" }).click();
+    assert.equal(await page.locator("main tbody tr").count(), 1);
+    // From the figures the bundle goes along.
+    await page.goto(`${crib.url}/ui/metrics`);
+    assert.match(await page.getByRole("link", { name: "open" }).first().getAttribute("href"), /tool=[^&]*open&bundle=odd$/);
+    await page.goto(`${crib.url}/ui/calls?tool=open&version=v2`);
+    await page.getByText("No call matches these filters").waitFor();
+    await page.getByRole("button", { name: "v2 ×" }).click();
+    await page.getByRole("row").nth(1).waitFor();
+  }));
+
+  test("the next page of calls, and an export, keep the filters; an export that is cut says so", () => scene((crib) => { crib.file("a.txt", "A\n"); }, async (crib, page) => {
+    const outcome = await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "a.txt" } });
+    const { calls: [call] } = await crib.api("GET", "/api/calls");
+    assert.equal(outcome.ok, true);
+    const asked = [];
+    await page.route("**/api/calls?*", (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      asked.push(query);
+      const size = Number(query.get("pageSize"));
+      return route.fulfill({ json: { calls: Array.from({ length: size }, (_, n) => ({ ...call, callId: `c-${asked.length}-${n}` })), nextPageToken: `after-${asked.length}` } });
+    });
+    await page.goto(`${crib.url}/ui/calls?status=ok&bundle=core`);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByRole("row").nth(100).waitFor();
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByText("The file has the newest 10,000 calls. There are more: narrow the filters.").waitFor();
+    assert.equal(JSON.parse(readFileSync(await (await saving).path(), "utf8")).length, 10_000);
+    for (const query of asked) assert.deepEqual([query.get("status"), query.get("bundle")], ["ok", "core"], String(query));
+    assert.equal(asked.filter((query) => query.has("pageToken")).length, asked.length - 2);
+  }));
+
+  test("every question that waits is counted", () => scene((crib) => { crib.file("a.txt", "old\n"); }, async (crib, page) => {
+    void crib.api("POST", "/api/calls", { tool: "write_file", args: { path: "a.txt", content: "new\n" }, approvals: "wait" }).catch(() => {});
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    const { approvals: [one] } = await crib.api("GET", "/api/approvals?status=pending");
+    await page.route("**/api/approvals?*", (route) => {
+      const next = new URL(route.request().url()).searchParams.get("pageToken");
+      return route.fulfill({ json: next === null ? { approvals: Array.from({ length: 500 }, (_, n) => ({ ...one, id: `many-${n}` })), nextPageToken: "rest" } : { approvals: [one] } });
+    });
+    await page.reload();
+    await page.locator(".rail .n.hot").getByText("501").waitFor();
+  }));
+
   test("a denial is no failure in figures, lists and links, and waits lead to their calls", () => scene((crib) => { crib.file("a.txt", "old\n"); }, async (crib, page) => {
     const call = crib.api("POST", "/api/calls", { tool: "write_file", args: { path: "a.txt", content: "new\n" }, approvals: "wait" });
     await page.locator(".rail .n.hot").getByText("1").waitFor();

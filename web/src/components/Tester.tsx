@@ -73,8 +73,9 @@ export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
 function StartFrom({ tool, file }: { tool: Tool; file?: string | null }) {
   const tests = useTests(tool, file);
   const last = useQuery({
-    queryKey: ["calls", "last", tool.name],
-    queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, pageSize: 1 } }, signal })),
+    queryKey: ["calls", "last", tool.name, tool.bundle, tool.version],
+    // Of this version: another one may have other arguments.
+    queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, bundle: tool.bundle, version: tool.version, status: "done", pageSize: 1 } }, signal })),
   });
   const examples = (tool.examples ?? []) as Args[];
   const call = last.data?.calls[0] as { parameters?: Args } | undefined;

@@ -5,7 +5,7 @@ import { Fragment, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useParams } from "wouter";
 import { ApiError, type Approval, api, type Args, data, reason, type Schemas, toolPath, type ToolRow } from "../api/client";
 import { useConnection } from "../api/live";
-import { useTools, useWaiting } from "../api/queries";
+import { everyPage, useTools, useWaiting } from "../api/queries";
 import { Ago, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, useKey, useNow, Words } from "../components/basics";
 import { Dialog } from "../components/Dialog";
 import { Diff } from "../components/Diff";
@@ -235,13 +235,19 @@ function Answered({ one }: { one: Approval }) {
   );
 }
 
+/** How many decided questions are drawn at once. */
+const DECIDED = 50;
+
 function Decided() {
-  const all = useQuery({ queryKey: ["approvals", "all"], queryFn: ({ signal }) => data(api.GET("/api/approvals", { params: { query: { pageSize: 100 } }, signal })).then((page) => page.approvals.filter((one) => one.status !== "pending")) });
+  // The server's list begins with the oldest.
+  const all = useQuery({ queryKey: ["approvals", "all"], queryFn: ({ signal }) => everyPage((page) => data(api.GET("/api/approvals", { params: { query: page }, signal })), (page) => page.approvals).then((list) => list.filter((one) => one.status !== "pending").reverse()) });
+  const [shown, setShown] = useState(DECIDED);
   if (!all.data || all.data.length === 0) return null;
   return (
     <section aria-label={m.approvals.history} className="above">
       <h2>{m.approvals.history}</h2>
-      <div className="panel scroll above"><table><tbody>{all.data.map((one) => <tr key={one.id}><td><Link className="slug" href={`/approvals/${one.id}`}>{one.tool}</Link></td><td><Words text={one.effect} /></td><td>{one.caller}</td><td>{m.approvals.statuses[one.status]}</td><td>{one.answer ? <Ago at={one.answer.at} /> : null}</td></tr>)}</tbody></table></div>
+      <div className="panel scroll above"><table><tbody>{all.data.slice(0, shown).map((one) => <tr key={one.id}><td><Link className="slug" href={`/approvals/${one.id}`}>{one.tool}</Link></td><td><Words text={one.effect} /></td><td>{one.caller}</td><td>{m.approvals.statuses[one.status]}</td><td>{one.answer ? <Ago at={one.answer.at} /> : null}</td></tr>)}</tbody></table></div>
+      {all.data.length > shown ? <p className="above"><button type="button" className="btn" onClick={() => setShown(shown + DECIDED)}>{m.common.more}</button></p> : null}
     </section>
   );
 }
