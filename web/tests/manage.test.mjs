@@ -146,6 +146,18 @@ describe("approvals", () => {
     assert.equal((await write("three\n")).ok, true);
     await page.goto(`${crib.url}/ui/tools/core/write-file/v1?tab=policy`);
     await page.getByRole("button", { name: "Revoke" }).waitFor();
+    await accessible(page);
+    await shot(page, "policy-grants");
+    // What was decided: the list, and one of it.
+    await page.goto(`${crib.url}/ui/approvals`);
+    const decided = page.getByRole("region", { name: "Decided" });
+    await decided.getByRole("row").first().waitFor();
+    await accessible(page);
+    await shot(page, "approvals-decided");
+    await decided.getByRole("link", { name: "write_file" }).first().click();
+    await page.getByRole("group", { name: "The call" }).getByText("ok").first().waitFor();
+    await accessible(page);
+    await shot(page, "approval-answered");
   }));
 
   test("a change is marked and can be undone; a bad one is refused in its own words, and the question stays", () => scene((crib) => { crib.file("a.txt", "one\n"); }, async (crib, page) => {
