@@ -75,6 +75,16 @@ describe("state", () => {
     await isBlocked(page, false);
   }));
 
+  test("the palette names what it sends and does not draw", () => scene(null, async (crib, page) => {
+    await page.goto(toolPage(crib, "core", "read-file"));
+    await argsView(page, "JSON");
+    await page.getByLabel("Arguments, JSON").fill('{"path": "a.txt", "odd": [1]}');
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("read file");
+    await page.locator(".palette .args").getByText("read-file").waitFor();
+    await page.locator(".palette").getByText("Also sent, from the tester: odd.").waitFor();
+  }));
+
   test("the palette sends no text where a number belongs", () => scene(null, async (crib, page) => {
     await withSchema(page, "read-file", { type: "object", properties: { start_line: { type: "integer" } } });
     await page.keyboard.press("Control+k");
