@@ -290,7 +290,7 @@ describe("approvals", () => {
     await page.getByRole("button", { name: /^Deny/ }).click();
     await page.getByLabel("Reason for the model (optional)").fill("not now");
     await accessible(page);
-    await page.getByRole("dialog").getByRole("button", { name: "Deny", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /^Deny/ }).click();
     assert.equal((await call).error.code, "APPROVAL_DENIED");
     other.expected.push("409");
     await other.getByRole("button", { name: /^Approve/ }).click();

@@ -221,11 +221,14 @@ function Deny({ open, paused, onClose, onDeny }: { open: boolean; paused: boolea
   );
 }
 
+/** What was withdrawn, or asked again, was decided by no one. */
+const LOOKS: Record<string, string> = { denied: "bad", expired: "bad", withdrawn: "off", replaced: "off" };
+
 function Answered({ one }: { one: Approval }) {
   return (
     <article className="panel det">
       <header className="stack gap">
-        <div className="row wrap"><b className="slug">{one.tool}</b><span className={`st ${one.status === "denied" || one.status === "expired" ? "bad" : "ok"}`}>{m.approvals.statuses[one.status]}</span></div>
+        <div className="row wrap"><b className="slug">{one.tool}</b><span className={`st ${LOOKS[one.status] ?? "ok"}`}>{m.approvals.statuses[one.status]}</span></div>
         <p className="effect"><Words text={one.effect} capital /></p>
         {one.answer ? <p className="sub">{one.answer.by} · <Ago at={one.answer.at} />{one.answer.reason ? ` · ${one.answer.reason}` : ""}</p> : null}
       </header>
@@ -246,7 +249,7 @@ function Decided() {
   return (
     <section aria-label={m.approvals.history} className="above">
       <h2>{m.approvals.history}</h2>
-      <div className="panel scroll above"><table><tbody>{all.data.slice(0, shown).map((one) => <tr key={one.id}><td><Link className="slug" href={`/approvals/${one.id}`}>{one.tool}</Link></td><td><Words text={one.effect} /></td><td>{one.caller}</td><td>{m.approvals.statuses[one.status]}</td><td>{one.answer ? <Ago at={one.answer.at} /> : null}</td></tr>)}</tbody></table></div>
+      <div className="panel scroll above"><table><thead><tr><th>{m.calls.tool}</th><th>{m.tool.would}</th><th>{m.calls.caller}</th><th>{m.calls.result}</th><th>{m.calls.when}</th></tr></thead><tbody>{all.data.slice(0, shown).map((one) => <tr key={one.id}><td><Link className="slug" href={`/approvals/${one.id}`}>{one.tool}</Link></td><td><Words text={one.effect} /></td><td>{one.caller}</td><td>{m.approvals.statuses[one.status]}</td><td>{one.answer ? <Ago at={one.answer.at} /> : null}</td></tr>)}</tbody></table></div>
       {all.data.length > shown ? <p className="above"><button type="button" className="btn" onClick={() => setShown(shown + DECIDED)}>{m.common.more}</button></p> : null}
     </section>
   );

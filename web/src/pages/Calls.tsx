@@ -70,9 +70,10 @@ export default function Calls() {
   const callers = Object.keys(stats?.total.callers ?? {});
   const isFiltered = status !== "all" || from !== "" || to !== "" || tool !== "" || bundle !== "" || version !== "" || text !== "" || caller !== "" || hours !== "";
   return (
-    <>
+    <div className={id ? "open" : undefined}>
+      {id ? <p className="crumbs sub callback"><Link href={`/calls${params.size > 0 ? `?${params}` : ""}`}>{m.calls.title}</Link></p> : null}
       <div className="bar"><h1>{m.calls.title}</h1><span className="sp" /><button type="button" className="btn sm" disabled={saveAll.isPending || calls.length === 0} onClick={() => saveAll.mutate()}>{m.calls.export}</button></div>
-      <div className="bar wrap">
+      <div className="bar wrap callfilters">
         <label className="seek narrow"><Icon name="search" /><span className="vh">{m.calls.text}</span><input ref={input} type="search" value={words} placeholder={m.calls.text} onChange={(event) => setWords(event.target.value)} /><kbd>/</kbd></label>
         {([["all", m.calls.all], ["ok", m.calls.ok], ["failed", m.calls.failed], ["refused", m.calls.refused], ["running", m.calls.running], ["waiting", m.calls.waiting]] as [Result, string][]).map(([value, name]) => <button key={value} type="button" className="chip" aria-pressed={status === value} onClick={() => set("status", value)}>{name}</button>)}
         <span className="sp" />
@@ -100,7 +101,7 @@ export default function Calls() {
         </div>
         {id ? <Pane name={id}><CallDetail id={id} /></Pane> : null}
       </div>
-    </>
+    </div>
   );
 }
 
