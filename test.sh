@@ -338,7 +338,7 @@ fi
 if wanted web; then
     if ! node -e 'const [major, minor] = process.versions.node.split(".").map(Number); process.exit(Number(major < 20 || (major === 20 && minor < 19)))' 2>/dev/null || ! command -v npm >/dev/null; then
         skip web "needs Node 20.19 or newer with npm"
-    elif ! (cd web && npm ci --ignore-scripts --silent --no-audit --no-fund); then
+    elif ! (cd web && npm ci --include=dev --ignore-scripts --silent --no-audit --no-fund); then
         skip web "npm could not fetch what the page is built with"
     else
         part web web

@@ -101,20 +101,24 @@ fn build(source: &Path, place: &Path) -> Result<Option<PathBuf>, String> {
     for name in SOURCES {
         copy(&source.join(name), &place.join(name)).map_err(failed)?;
     }
+    // Written again when the page is built: packages that do not build it are fetched again.
+    let _ = std::fs::remove_file(&fetched);
     if !is_fetched {
         npm(
             place,
             &[
                 "ci",
+                // What builds the page is a dependency of development, which the caller's settings may leave out.
+                "--include=dev",
                 "--ignore-scripts",
                 "--no-audit",
                 "--no-fund",
                 "--silent",
             ],
         )?;
-        std::fs::copy(&lock, &fetched).map_err(failed)?;
     }
     npm(place, &["run", "--silent", "build"])?;
+    std::fs::copy(&lock, &fetched).map_err(failed)?;
     Ok(Some(place.join("dist")))
 }
 
@@ -136,6 +140,8 @@ fn npm(place: &Path, words: &[&str]) -> Result<(), String> {
     let ran = Command::new("npm")
         .args(words)
         .current_dir(place)
+        // The page is built the same way wherever cargo is called.
+        .env_remove("NODE_ENV")
         .stdin(Stdio::null())
         .output();
     match ran {

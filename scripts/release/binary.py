@@ -17,7 +17,9 @@ def web():
     if not (ROOT / "web/node_modules").is_dir():
         raise Refused("the web admin cannot be built: `./release.sh fetch` first")
     say("builds the web admin")
-    run("npm", "run", "--silent", "build", "--", "--logLevel", "warn", cwd=ROOT / "web")
+    # A build for development is not what people get, whatever the caller's environment says.
+    env = {name: value for name, value in os.environ.items() if name != "NODE_ENV"}
+    run("npm", "run", "--silent", "build", "--", "--logLevel", "warn", cwd=ROOT / "web", env=env)
     place = WORK / "web"
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(ROOT / "web/dist", place)

@@ -71,4 +71,4 @@ def web():
     if fetched.is_file() and fetched.stat().st_mtime >= lock.stat().st_mtime:
         return
     say("fetches what the web admin is built with")
-    run("npm", "ci", "--ignore-scripts", "--silent", "--no-audit", "--no-fund", cwd=ROOT / "web")
+    run("npm", "ci", "--include=dev", "--ignore-scripts", "--silent", "--no-audit", "--no-fund", cwd=ROOT / "web")

@@ -184,19 +184,61 @@ describe("writing a tool", () => {
     assert.ok(!existsSync(path));
   }));
 
-  test("a stored version is edited into a new one", () => scene(null, async (crib, page) => {
+  test("a stored version is edited into a new one, with the form, help, tests and fixes of a new tool", () => scene(null, async (crib, page) => {
     await crib.api("PUT", "/tools/bundles/0193d1a0-0000-7000-8000-00000000ac3e", { slug: "acme", displayName: "Acme" });
-    await crib.api("PUT", "/tools/bundles/acme/tools/now/version/v1", { type: "http", description: "Says the time", argSchema: { type: "object" }, impl: { method: "GET", urlTemplate: "https://api.example.com/now" }, tags: ["read"] });
+    const test = { name: "greets", parameters: { name: "Ada" }, respond: { body: { text: "Hallo" } }, expected: { value: "Hallo" } };
+    const definition = {
+      type: "http", description: "Says hello", argSchema: { type: "object", properties: { name: { type: "string", description: "Whom to greet" } }, required: ["name"] },
+      impl: { method: "GET", urlTemplate: "https://api.example.com/hello?name=${name}", extractExpr: "$.text" }, tests: [test], tags: ["read"],
+    };
+    const stored = await crib.api("PUT", "/tools/bundles/acme/tools/now/version/v1", definition);
+    assert.equal(stored.error, undefined, JSON.stringify(stored));
     await page.goto(`${crib.url}/ui/tools/acme/now/v1`);
     await page.getByRole("link", { name: "Edit" }).click();
-    await page.locator(".cm-content").getByText("Says the time").waitFor();
-    const text = await page.locator(".cm-content").innerText();
-    await write(page, text.replace("Says the time", "Says what time it is"));
+    const save = page.getByRole("button", { name: /^Save as new version/ });
+    await page.getByText(/no problems|warning/).first().waitFor();
+    // Nothing is new yet.
+    assert.equal(await save.getAttribute("aria-disabled"), "true");
+    await page.getByLabel("Description", { exact: true }).fill("Greets someone");
     await accessible(page);
-    await page.getByRole("button", { name: "Save as new version" }).click();
+    await shot(page, "author-version");
+    // Looking at something else loses nothing.
+    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: /^Calls/ }).click();
+    await page.getByRole("heading", { name: "Calls" }).waitFor();
+    await page.goBack();
+    assert.equal(await page.getByLabel("Description", { exact: true }).inputValue(), "Greets someone");
+    const show = (view) => page.getByRole("group", { name: "View" }).getByRole("button", { name: view }).click();
+    await show("JSON");
+    const editor = page.locator(".cm-content");
+    await editor.waitFor();
+    // Fields are explained and completed from the format's table.
+    await editor.getByText("urlTemplate").first().hover();
+    await page.locator(".cm-tooltip-hover .help").waitFor();
+    await editor.click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Home");
+    await page.keyboard.type('"keyw');
+    await page.locator(".cm-tooltip-autocomplete").getByText("keywords", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    // A misspelt field is found and fixed.
+    await write(page, JSON.stringify({ slug: "now", ...definition, description: "Greets someone" }, null, 2).replace('"extractExpr"', '"extractExp"'));
+    await page.getByRole("button", { name: "Fix" }).first().click();
+    await page.getByText(/no problems|^\d+ warning/).first().waitFor();
+    // Its tests run before it is saved.
+    await show(/^Tests/);
+    await page.getByRole("button", { name: "Run tests" }).click();
+    await page.getByText("1 of 1 passed").waitFor();
+    await accessible(page);
+    await save.click();
     await page.getByText("Saved as v2.").waitFor();
-    await page.getByText("Says what time it is").first().waitFor();
+    await page.getByText("Greets someone").first().waitFor();
     const { description } = await crib.api("GET", "/tools/bundles/acme/tools/now/version/v1");
-    assert.equal(description, "Says the time");
+    assert.equal(description, "Says hello");
+    assert.equal((await crib.api("GET", "/tools/bundles/acme/tools/now/version/v2")).impl.extractExpr, "$.text");
+    // The draft is gone with its saving.
+    await page.goto(`${crib.url}/ui/tools/acme/now/v1`);
+    await page.getByRole("link", { name: "Edit" }).click();
+    assert.equal(await page.getByLabel("Description", { exact: true }).inputValue(), "Says hello");
   }));
 });

@@ -1,6 +1,6 @@
 // The web admin in a real browser, against a real server.
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { accessible, launch, sceneOf, shot, sound } from "./harness.mjs";
@@ -114,6 +114,24 @@ describe("tools", () => {
       await page.locator(".tool-row").first().filter({ hasText: "made-9999" }).waitFor();
       await input.fill("");
       await page.getByText(/^10,0\d\d$/).first().waitFor();
+      // From the top to the end in a hundred leaps: the work of each frame, by the middle one, of the best of up to three rounds.
+      const scrolled = () => page.evaluate(async () => {
+        const frame = () => new Promise(requestAnimationFrame);
+        const step = document.documentElement.scrollHeight / 100;
+        const took = [];
+        for (let at = 0; at <= 100; at += 1) {
+          scrollTo(0, at * step);
+          // What scrolling asks for is drawn before the frame after the next.
+          await frame();
+          const begun = performance.now();
+          await frame();
+          took.push(performance.now() - begun);
+        }
+        return took.sort((a, b) => a - b)[50];
+      });
+      const rounds = [];
+      for (let round = 0; round < 3 && !(Math.min(...rounds) <= 34); round += 1) rounds.push(await scrolled());
+      assert.ok(Math.min(...rounds) <= 34, `${rounds.map(Math.round).join(", ")} ms a frame`);
       await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
       await page.locator(".tool-row").last().waitFor();
       assert.ok((await page.locator(".tool-row").count()) < 80);
@@ -213,6 +231,52 @@ describe("approvals", () => {
     await page.getByText("approved", { exact: false }).first().waitFor();
   }));
 
+  test("a question about an older version shows its arguments, and every key that would be sent", () => scene((crib) => { writeFileSync(join(crib.home, "config.toml"), 'allowedHosts = ["127.0.0.1:9"]\n'); }, async (crib, page) => {
+    await crib.api("PUT", "/tools/bundles/0193d1a0-0000-7000-8000-00000000ac3e", { slug: "odd", displayName: "Odd" });
+    const put = async (version, properties) => {
+      const stored = await crib.api("PUT", `/tools/bundles/odd/tools/open/version/${version}`, { type: "http", description: "Asks", isEnabled: true, argSchema: { type: "object", properties }, impl: { method: "POST", urlTemplate: "http://127.0.0.1:9/none" } });
+      assert.equal(stored.error, undefined, JSON.stringify(stored));
+    };
+    await put("v1", { a: { type: "string" } });
+    await put("v2", { zz: { type: "integer" } });
+    const call = crib.api("POST", "/api/calls", { tool: "odd/open@v1", args: { a: "of v1", hidden: { deep: "would be sent" } }, approvals: "wait" });
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    const simulated = page.waitForRequest((request) => request.url().includes("/api/grants") && request.method() === "POST");
+    await page.goto(`${crib.url}/ui/approvals`);
+    const article = page.getByRole("article");
+    assert.equal(await article.getByLabel("a", { exact: true }).inputValue(), "of v1");
+    assert.deepEqual(JSON.parse(await article.getByLabel("hidden", { exact: true }).inputValue()), { deep: "would be sent" });
+    assert.equal(await article.getByLabel("zz", { exact: true }).count(), 0);
+    assert.match(await article.getByRole("link", { name: "open" }).first().getAttribute("href"), /\/tools\/odd\/open\/v1$/);
+    await accessible(page);
+    await shot(page, "approvals-unnamed-argument");
+    // A standing approval is tried on this version, too.
+    await article.getByLabel("Ask again next time?").selectOption({ index: 1 });
+    assert.equal((await simulated).postDataJSON().tool, "odd/open@v1");
+    // What is left out is marked, and can be taken back.
+    await article.getByRole("button", { name: "Do not send: hidden" }).click();
+    await article.getByText("changed by you").waitFor();
+    await article.getByRole("button", { name: "undo" }).click();
+    await article.getByText("changed by you").waitFor({ state: "detached" });
+    assert.deepEqual(JSON.parse(await article.getByLabel("hidden", { exact: true }).inputValue()), { deep: "would be sent" });
+    await article.getByRole("button", { name: "Deny…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /^Deny/ }).click();
+    assert.equal((await call).error.code, "APPROVAL_DENIED");
+  }));
+
+  test("what a diff does not show of the arguments is beside it", () => scene((crib) => { crib.file("notes.md", "old\n"); }, async (crib, page) => {
+    const { inputSchema } = await crib.api("GET", "/api/lookup?tool=write_file");
+    const args = { path: "notes.md", content: "new\nlines\n", ...(inputSchema.properties.encoding ? { encoding: "utf-8" } : {}) };
+    void crib.api("POST", "/api/calls", { tool: "write_file", args, approvals: "wait" }).catch(() => {});
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    await page.goto(`${crib.url}/ui/approvals`);
+    await page.locator(".diff .add").first().waitFor();
+    const given = page.locator("dl.given");
+    for (const name of Object.keys(args)) await given.getByText(name, { exact: true }).waitFor();
+    await given.getByText("notes.md", { exact: true }).waitFor();
+    await given.getByText("new…", { exact: true }).waitFor();
+  }));
+
   test("the second browser to decide is told so", () => scene(null, async (crib, page) => {
     const other = await crib.page(browser);
     const call = waiting(crib);
@@ -226,7 +290,7 @@ describe("approvals", () => {
     await page.getByRole("button", { name: /^Deny/ }).click();
     await page.getByLabel("Reason for the model (optional)").fill("not now");
     await accessible(page);
-    await page.getByRole("dialog").getByRole("button", { name: "Deny", exact: true }).click();
+    await page.getByRole("dialog").getByRole("button", { name: /^Deny/ }).click();
     assert.equal((await call).error.code, "APPROVAL_DENIED");
     other.expected.push("409");
     await other.getByRole("button", { name: /^Approve/ }).click();
@@ -235,10 +299,34 @@ describe("approvals", () => {
     await other.context().close();
   }));
 
+  test("decisions pause when the server falls silent without closing anything, and go on when it speaks again", () => scene(null, async (crib, page) => {
+    const call = waiting(crib);
+    // Its own clock: forty seconds of silence take none.
+    await page.clock.install();
+    await page.goto(`${crib.url}/ui/approvals`);
+    const approve = page.getByRole("button", { name: /^Approve/ });
+    await approve.waitFor();
+    await page.locator(".dot.live").waitFor();
+    crib.server.kill("SIGSTOP");
+    try {
+      await page.clock.fastForward(45_000);
+      await page.getByText("Decisions pause until the connection is back.").first().waitFor();
+      assert.equal(await approve.getAttribute("aria-disabled"), "true");
+      await accessible(page);
+    } finally {
+      crib.server.kill("SIGCONT");
+    }
+    await page.locator(".dot.live").waitFor();
+    await page.locator('.btn.pri[aria-disabled="false"]').first().waitFor();
+    await approve.click();
+    assert.equal((await call).ok, true);
+  }));
+
   test("decisions pause while the server is gone, and go on when it is back", () => scene(null, async (crib, page) => {
     waiting(crib).catch(() => {});
     await page.goto(`${crib.url}/ui/approvals`);
     await page.getByRole("button", { name: /^Approve/ }).waitFor();
+    const [old] = (await crib.api("GET", "/api/approvals?status=pending")).approvals;
     page.expected.push("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE", "ERR_EMPTY", "ERR_CONNECTION_RESET");
     const address = new URL(crib.url).host;
     await crib.stop();
@@ -246,12 +334,32 @@ describe("approvals", () => {
     assert.equal(await page.getByRole("button", { name: /^Approve/ }).getAttribute("aria-disabled"), "true");
     await crib.serve(address);
     await page.locator(".dot.live").waitFor();
-    await page.goto(`${crib.url}/ui/tools`);
-    await page.getByRole("heading", { name: "Tools", level: 1 }).waitFor();
+    // The call went with its server: its question is no longer to be answered.
+    await page.getByRole("article").getByText("withdrawn").waitFor();
+    assert.equal((await crib.api("GET", `/api/approvals/${old.id}`)).status, "withdrawn");
+    assert.equal(await page.getByRole("button", { name: /^Approve/ }).count(), 0);
+    await accessible(page);
+    await shot(page, "approvals-withdrawn");
+    // The same page, not loaded again, hears of a new call and decides it.
+    const call = waiting(crib);
+    const card = page.locator(".queue .card").filter({ hasText: "write_file" });
+    await card.click();
+    await page.getByRole("button", { name: /^Approve/ }).click();
+    assert.equal((await call).ok, true);
+    assert.equal(readFileSync(join(crib.work, "notes.md"), "utf8"), "new text\n");
   }));
 });
 
 describe("everywhere", () => {
+  test("an address without a page says so, and leads back", () => scene(null, async (crib, page) => {
+    await page.goto(`${crib.url}/ui/nothing/here`);
+    await page.getByRole("heading", { name: "There is no page at this address" }).waitFor();
+    await accessible(page);
+    await shot(page, "not-found");
+    await page.getByRole("link", { name: "Go to the tools" }).click();
+    await page.locator(".tool-row").first().waitFor();
+  }));
+
   test("a tool that no page expects takes down its own pane, and nothing else", () => scene(null, async (crib, page) => {
     page.expected.push("TypeError", "An error occurred in");
     await page.route("**/tools/bundles/core/tools/shell/version/v1", async (route) => {

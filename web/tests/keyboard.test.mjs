@@ -42,6 +42,60 @@ describe("the keyboard alone", () => {
     assert.equal((await call).ok, true);
   }));
 
+  test("no key acts behind a dialog, and Ctrl Enter in the dialog that denies, denies", () => scene((crib) => { crib.file("notes.md", "old\n").file("other.md", "old\n"); }, async (crib, page) => {
+    const ask = (path) => crib.api("POST", "/api/calls", { tool: "write_file", args: { path, content: "new\n" }, approvals: "wait" });
+    const first = ask("notes.md");
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    const second = ask("other.md");
+    await page.locator(".rail .n.hot").getByText("2").waitFor();
+    await page.goto(`${crib.url}/ui/approvals`);
+    await page.locator(".effect").getByText("notes.md").waitFor();
+    const here = page.url();
+    const isOpen = async () => {
+      const { approvals } = await crib.api("GET", "/api/approvals?status=pending");
+      assert.equal(approvals.length, 2);
+      assert.equal(page.url(), here);
+    };
+    /** Every key of the page, typed where the focus is on nothing that takes text. */
+    const keys = async () => {
+      for (const key of ["Control+Enter", "j", "k", "g", "a", "g", "t", "?", "+", "Control+k"]) await page.keyboard.press(key);
+      assert.equal(await page.getByRole("dialog").count(), 1);
+      await isOpen();
+    };
+    // The list of keys.
+    await page.keyboard.press("?");
+    await page.getByRole("dialog", { name: "Keys" }).getByRole("button", { name: "Close" }).focus();
+    await keys();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    // The palette, with a tool whose arguments are complete.
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox", { name: "Call a tool" }).fill("read file");
+    await page.locator(".palette .args").getByText("path").first().waitFor();
+    await page.locator(".palette .args").getByRole("button", { name: "Run" }).focus();
+    await keys();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    // The dialog that denies: its button does not approve, and its form denies.
+    await page.getByRole("button", { name: "Deny…" }).focus();
+    await page.keyboard.press("Control+Enter");
+    await isOpen();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog", { name: "Deny this call?" }).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).focus();
+    await page.keyboard.press("j");
+    await isOpen();
+    await page.getByLabel("Reason for the model (optional)").fill("do not do this");
+    await page.keyboard.press("Control+Enter");
+    const outcome = await first;
+    assert.equal(outcome.error?.code, "APPROVAL_DENIED", JSON.stringify(outcome));
+    assert.match(outcome.error.message, /do not do this/);
+    assert.equal(readFileSync(join(crib.work, "notes.md"), "utf8"), "old\n");
+    const { approvals: [other] } = await crib.api("GET", "/api/approvals?status=pending");
+    await crib.api("POST", `/api/approvals/${other.id}`, { approved: false, argsDigest: other.argsDigest, by: "test" });
+    assert.equal((await second).error.code, "APPROVAL_DENIED");
+  }));
+
   test("a tool is filtered, opened and run, and the keys are listed", () => scene((crib) => { crib.file("a.txt", "from the file\n"); }, async (crib, page) => {
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();

@@ -1,10 +1,12 @@
 // What a person runs besides tools: the first steps, approvals in every outcome, bundles, servers, settings, calls, metrics.
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { accessible, launch, sceneOf, shot } from "./harness.mjs";
+import { accessible, launch, program, sceneOf, shot } from "./harness.mjs";
 
 let browser;
 before(async () => { browser = await launch(); });
@@ -51,6 +53,63 @@ describe("first run", () => {
   }));
 });
 
+/** A program that starts `toolcrib mcp` and calls a tool, as the entry of `toolcrib connect` makes it. */
+async function mcpCall(crib, name, args) {
+  const child = spawn(program, ["--home", crib.home, "--workspace", crib.work, "mcp"], { cwd: crib.work, env: { ...process.env, HOME: crib.directory }, stdio: ["pipe", "pipe", "ignore"] });
+  try {
+    const lines = createInterface({ input: child.stdout });
+    const say = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+    const answers = new Promise((resolve, reject) => {
+      child.once("exit", (code) => reject(new Error(`toolcrib mcp ended with ${code}`)));
+      lines.on("line", (line) => {
+        const message = JSON.parse(line);
+        if (message.id === 1) {
+          say({ method: "notifications/initialized" });
+          say({ id: 2, method: "tools/call", params: { name, arguments: args } });
+        } else if (message.id === 2) resolve(message.result);
+      });
+    });
+    say({ id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "test", version: "1" } } });
+    return await answers;
+  } finally {
+    child.removeAllListeners("exit");
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.stdin.end();
+    await ended;
+  }
+}
+
+describe("programs", () => {
+  test("one that starts Toolcrib itself completes the third step with its first call", () => scene((crib) => { crib.file("a.txt", "from the file\n"); }, async (crib, page) => {
+    const steps = page.getByRole("region", { name: "Three steps to a tool that a model can call" });
+    const third = steps.locator(".step-card").nth(2);
+    await third.waitFor();
+    assert.equal(await steps.locator(".step-card.done").count(), 0);
+    // The operator's own calls connect nothing.
+    await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "a.txt" } });
+    await crib.run("run", "read_file", "path=a.txt");
+    await page.reload();
+    await steps.locator(".step-card.done").waitFor();
+    assert.doesNotMatch(await third.getAttribute("class"), /done/);
+    const result = await mcpCall(crib, "read_file", { path: "a.txt" });
+    assert.match(JSON.stringify(result), /from the file/);
+    await page.reload();
+    await steps.locator(".step-card.done").nth(1).waitFor();
+    assert.match(await third.getAttribute("class"), /done/);
+    assert.deepEqual((await crib.api("GET", "/api/clients")).clients, []);
+  }));
+
+  test("all that can be connected are listed", () => scene(null, async (crib, page) => {
+    const help = await crib.run("connect", "--help");
+    const names = [...help.matchAll(/^ +- ([\w-]+):/gm)].map((found) => found[1]);
+    assert.ok(names.includes("generic") && names.length > 10, help);
+    await page.goto(`${crib.url}/ui/clients`);
+    await page.getByText("toolcrib connect zed", { exact: true }).waitFor();
+    const shown = (await page.locator(".cmd code").allInnerTexts()).map((text) => /^toolcrib connect ([\w-]+)/.exec(text)?.[1]).filter(Boolean);
+    assert.deepEqual(shown.sort(), names.sort());
+  }));
+});
+
 describe("approvals", () => {
   const ask = (crib, body, options = {}) => crib.api("POST", "/api/calls", { ...body, ...options });
 
@@ -87,6 +146,18 @@ describe("approvals", () => {
     assert.equal((await write("three\n")).ok, true);
     await page.goto(`${crib.url}/ui/tools/core/write-file/v1?tab=policy`);
     await page.getByRole("button", { name: "Revoke" }).waitFor();
+    await accessible(page);
+    await shot(page, "policy-grants");
+    // What was decided: the list, and one of it.
+    await page.goto(`${crib.url}/ui/approvals`);
+    const decided = page.getByRole("region", { name: "Decided" });
+    await decided.getByRole("row").nth(1).waitFor();
+    await accessible(page);
+    await shot(page, "approvals-decided");
+    await decided.getByRole("link", { name: "write_file" }).first().click();
+    await page.getByRole("group", { name: "The call" }).getByText("ok").first().waitFor();
+    await accessible(page);
+    await shot(page, "approval-answered");
   }));
 
   test("a change is marked and can be undone; a bad one is refused in its own words, and the question stays", () => scene((crib) => { crib.file("a.txt", "one\n"); }, async (crib, page) => {

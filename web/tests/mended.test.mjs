@@ -75,6 +75,16 @@ describe("state", () => {
     await isBlocked(page, false);
   }));
 
+  test("the palette names what it sends and does not draw", () => scene(null, async (crib, page) => {
+    await page.goto(toolPage(crib, "core", "read-file"));
+    await argsView(page, "JSON");
+    await page.getByLabel("Arguments, JSON").fill('{"path": "a.txt", "odd": [1]}');
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("read file");
+    await page.locator(".palette .args").getByText("read-file").waitFor();
+    await page.locator(".palette").getByText("Also sent, from the tester: odd.").waitFor();
+  }));
+
   test("the palette sends no text where a number belongs", () => scene(null, async (crib, page) => {
     await withSchema(page, "read-file", { type: "object", properties: { start_line: { type: "integer" } } });
     await page.keyboard.press("Control+k");
@@ -107,6 +117,122 @@ describe("state", () => {
     await json.fill('{"id": 9007199254740993}');
     await page.getByText("are rounded in a browser").first().waitFor();
     await isBlocked(page, true);
+  }));
+});
+
+/** A tool of the store with these arguments; calls of it fail, because its host is not there. */
+async function stored(crib, slug, argSchema, version = "v1") {
+  await crib.api("PUT", "/tools/bundles/0193d1a0-0000-7000-8000-00000000ac3e", { slug: "odd", displayName: "Odd" });
+  const answer = await crib.api("PUT", `/tools/bundles/odd/tools/${slug}/version/${version}`, { type: "http", description: "Asks", isEnabled: true, argSchema, impl: { method: "GET", urlTemplate: "http://127.0.0.1:9/none" }, tags: ["read"] });
+  assert.equal(answer.error, undefined, JSON.stringify(answer));
+}
+const argsView = (page, name) => page.getByRole("group", { name: "Arguments", exact: true }).getByRole("button", { name, exact: true }).click();
+const sent = async (page) => {
+  await argsView(page, "JSON");
+  const args = JSON.parse(await page.getByLabel("Arguments, JSON").inputValue());
+  await argsView(page, "Form");
+  return args;
+};
+
+describe("the arguments as a whole", () => {
+  test("a key that the schema does not name is in the form, as long as it is sent", () => scene(null, async (crib, page) => {
+    await stored(crib, "open", { type: "object", properties: { a: { type: "string" } } });
+    await page.goto(toolPage(crib, "odd", "open"));
+    await argsView(page, "JSON");
+    await page.getByLabel("Arguments, JSON").fill('{"a": "x", "more": [1]}');
+    await argsView(page, "Form");
+    const more = page.getByLabel("more", { exact: true });
+    assert.deepEqual(JSON.parse(await more.inputValue()), [1]);
+    await more.fill("[1");
+    await isBlocked(page, true);
+    await more.fill("[1, 2]");
+    assert.deepEqual(await sent(page), { a: "x", more: [1, 2] });
+    await accessible(page);
+    await page.getByRole("button", { name: "Do not send: more" }).click();
+    assert.deepEqual(await sent(page), { a: "x" });
+    assert.equal(await more.count(), 0);
+  }));
+
+  test("kinds that only say what goes together leave the form as it is", () => scene(null, async (crib, page) => {
+    await stored(crib, "either", { type: "object", properties: { a: { type: "string" }, b: { type: "string" } }, anyOf: [{ required: ["a"] }, { required: ["b"] }] });
+    await page.goto(toolPage(crib, "odd", "either"));
+    await page.getByLabel("b", { exact: true }).fill("kept");
+    assert.equal(await page.getByRole("region", { name: "Arguments" }).locator("select").count(), 0);
+    assert.deepEqual(await sent(page), { b: "kept" });
+    await runOf(page).click();
+    await page.locator(".failed code").first().waitFor();
+    // Nothing at all is what no kind takes: said, and left to the server.
+    page.expected.push("400");
+    await page.getByRole("button", { name: "Do not send: b" }).click();
+    await runOf(page).click();
+    await page.getByText("fits none of the kinds").waitFor();
+    await page.locator(".failed code").getByText("INVALID_ARGUMENTS").waitFor();
+  }));
+
+  test("several kinds of arguments are chosen from, keep what they share, and are an object in any case", () => scene(null, async (crib, page) => {
+    const name = { type: "string" };
+    await stored(crib, "kinds", { type: "object", oneOf: [{ title: "By name", properties: { k: { const: "name" }, name, label: { type: "string" } }, required: ["k", "name"] }, { title: "By number", properties: { k: { const: "number" }, n: { type: "integer" }, label: { type: "string" } }, required: ["k", "n"] }], properties: {} });
+    await page.goto(toolPage(crib, "odd", "kinds"));
+    const kind = page.getByLabel("Kind of value", { exact: true });
+    await kind.selectOption({ label: "1. By name" });
+    await page.getByLabel("name", { exact: true }).fill("Ada");
+    await page.getByLabel("label", { exact: true }).fill("shared");
+    assert.deepEqual(await sent(page), { k: "name", name: "Ada", label: "shared" });
+    await kind.selectOption({ label: "2. By number" });
+    assert.deepEqual(await sent(page), { k: "number", label: "shared" });
+    // There is no choice that sends nothing where the arguments belong.
+    assert.deepEqual(await kind.locator("option").allInnerTexts(), ["1. By name", "2. By number"]);
+    await page.getByLabel("n", { exact: true }).fill("3");
+    await accessible(page);
+    await page.getByRole("button", { name: "Empty", exact: true }).click();
+    assert.deepEqual(await sent(page), {});
+    assert.equal(await page.getByText("This part of the page failed").count(), 0);
+    // What is filled in elsewhere chooses its kind.
+    await argsView(page, "JSON");
+    await page.getByLabel("Arguments, JSON").fill('{"k": "number", "n": 4}');
+    await argsView(page, "Form");
+    assert.equal(await kind.locator("option:checked").innerText(), "2. By number");
+  }));
+
+  test("a field that a condition asks for is drawn, and blocks while it is missing", () => scene(null, async (crib, page) => {
+    await stored(crib, "cond", { type: "object", properties: { k: { enum: ["a", "b"] } }, if: { properties: { k: { const: "a" } }, required: ["k"] }, then: { properties: { n: { type: "integer" } }, required: ["n"] } });
+    await page.goto(toolPage(crib, "odd", "cond"));
+    await page.getByLabel("k", { exact: true }).selectOption({ label: "a" });
+    await runOf(page).click();
+    await page.getByText("Fix 1 field: n (required)").waitFor();
+    await page.getByLabel("n", { exact: true }).fill("5");
+    await runOf(page).click();
+    await page.locator(".failed code").first().waitFor();
+    assert.deepEqual(await sent(page), { k: "a", n: 5 });
+  }));
+
+  test("a default never comes back while its field is edited, and is not sent", () => scene(null, async (crib, page) => {
+    await stored(crib, "usual", { type: "object", properties: { text: { type: "string", default: "usual" }, n: { type: "integer", default: 7 }, on: { type: "boolean", default: true }, one: { enum: ["x", "y"], default: "x" }, list: { type: "array", items: { type: "string" }, default: ["p"] }, any: { default: { deep: 1 } } } });
+    await page.goto(toolPage(crib, "odd", "usual"));
+    assert.deepEqual(await sent(page), {});
+    const text = page.getByLabel("text", { exact: true });
+    await text.pressSequentially("us");
+    await text.press("Backspace");
+    await text.press("Backspace");
+    assert.equal(await text.inputValue(), "");
+    assert.deepEqual(await sent(page), { text: "" });
+    const n = page.getByLabel("n", { exact: true });
+    await n.pressSequentially("71");
+    await n.press("Backspace");
+    await n.press("Backspace");
+    assert.equal(await n.inputValue(), "");
+    await n.pressSequentially("-");
+    await isBlocked(page, true);
+    await n.pressSequentially("2");
+    await page.getByLabel("on", { exact: true }).selectOption("false");
+    await page.getByLabel("one", { exact: true }).selectOption({ label: "y" });
+    await page.getByRole("button", { name: "Add an item: list" }).click();
+    await page.getByRole("button", { name: "Remove: list item 1" }).click();
+    await page.getByLabel("any", { exact: true }).fill("{}");
+    assert.deepEqual(await sent(page), { text: "", n: -2, on: false, one: "y", list: [], any: {} });
+    await runOf(page).click();
+    await page.locator(".failed code").first().waitFor();
+    assert.deepEqual(await sent(page), { text: "", n: -2, on: false, one: "y", list: [], any: {} });
   }));
 });
 
@@ -304,6 +430,84 @@ describe("lists", () => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), texts[0].text);
     await accessible(page);
     await shot(page, "models");
+  }));
+
+  test("every provider of the API is there, with its strict mode where it has one", () => scene(null, async (crib, page) => {
+    const { paths } = await crib.api("GET", "/api/openapi.json");
+    const { schema } = paths["/api/definitions/{provider}"].get.parameters.find((one) => one.name === "provider");
+    await page.goto(`${toolPage(crib, "core", "read-file")}?tab=models`);
+    const buttons = page.getByRole("group", { name: "Provider" }).getByRole("button");
+    await buttons.filter({ hasText: "mcp ·" }).waitFor();
+    assert.deepEqual((await buttons.allInnerTexts()).map((text) => text.split(" ")[0]).sort(), schema.enum.filter((one) => one !== "plain").sort());
+    for (const provider of schema.enum.filter((one) => one !== "plain")) {
+      await buttons.filter({ hasText: new RegExp(`^${provider}( ·|$)`) }).click();
+      const strict = page.getByLabel("Strict mode");
+      const { texts, error } = await crib.api("GET", `/api/definitions/${provider}?tools=read_file&texts=true&strict=true`);
+      assert.equal(await strict.count(), error ? 0 : 1, provider);
+      if (error) continue;
+      await strict.check();
+      await page.getByRole("button", { name: "As sent" }).click();
+      await page.waitForFunction((text) => document.querySelector("pre.out")?.textContent === text, texts[0].text);
+      await strict.uncheck();
+    }
+  }));
+
+  test("the calls of a version are its own", () => scene(null, async (crib, page) => {
+    await stored(crib, "open", { type: "object", properties: { a: { type: "string" } } });
+    await stored(crib, "open", { type: "object", properties: { zz: { type: "integer" } } }, "v2");
+    await crib.api("POST", "/api/calls", { tool: "odd/open@v1", args: { a: "of v1" }, approvals: "yes" });
+    await page.goto(`${crib.url}/ui/tools/odd/open/v2?tab=calls`);
+    await page.getByText("This tool has not been called yet.").waitFor();
+    await page.getByRole("tab", { name: "Try it" }).click();
+    await page.getByRole("button", { name: "Empty", exact: true }).waitFor();
+    await page.getByLabel("zz", { exact: true }).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Last call" }).count(), 0);
+    await page.goto(`${crib.url}/ui/tools/odd/open/v1`);
+    await page.getByRole("button", { name: "Last call" }).click();
+    assert.equal(await page.getByLabel("a", { exact: true }).inputValue(), "of v1");
+    await page.getByRole("tab", { name: "Calls" }).click();
+    assert.equal(await page.locator("main tbody tr").count(), 1);
+    // From the figures the bundle goes along.
+    await page.goto(`${crib.url}/ui/metrics`);
+    assert.match(await page.getByRole("link", { name: "open" }).first().getAttribute("href"), /tool=[^&]*open&bundle=odd$/);
+    await page.goto(`${crib.url}/ui/calls?tool=open&version=v2`);
+    await page.getByText("No call matches these filters").waitFor();
+    await page.getByRole("button", { name: "v2 ×" }).click();
+    await page.getByRole("row").nth(1).waitFor();
+  }));
+
+  test("the next page of calls, and an export, keep the filters; an export that is cut says so", () => scene((crib) => { crib.file("a.txt", "A\n"); }, async (crib, page) => {
+    const outcome = await crib.api("POST", "/api/calls", { tool: "read_file", args: { path: "a.txt" } });
+    const { calls: [call] } = await crib.api("GET", "/api/calls");
+    assert.equal(outcome.ok, true);
+    const asked = [];
+    await page.route("**/api/calls?*", (route) => {
+      const query = new URL(route.request().url()).searchParams;
+      asked.push(query);
+      const size = Number(query.get("pageSize"));
+      return route.fulfill({ json: { calls: Array.from({ length: size }, (_, n) => ({ ...call, callId: `c-${asked.length}-${n}` })), nextPageToken: `after-${asked.length}` } });
+    });
+    await page.goto(`${crib.url}/ui/calls?status=ok&bundle=core`);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await page.getByRole("row").nth(100).waitFor();
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Export" }).click();
+    await page.getByText("The file has the newest 10,000 calls. There are more: narrow the filters.").waitFor();
+    assert.equal(JSON.parse(readFileSync(await (await saving).path(), "utf8")).length, 10_000);
+    for (const query of asked) assert.deepEqual([query.get("status"), query.get("bundle")], ["ok", "core"], String(query));
+    assert.equal(asked.filter((query) => query.has("pageToken")).length, asked.length - 2);
+  }));
+
+  test("every question that waits is counted", () => scene((crib) => { crib.file("a.txt", "old\n"); }, async (crib, page) => {
+    void crib.api("POST", "/api/calls", { tool: "write_file", args: { path: "a.txt", content: "new\n" }, approvals: "wait" }).catch(() => {});
+    await page.locator(".rail .n.hot").getByText("1").waitFor();
+    const { approvals: [one] } = await crib.api("GET", "/api/approvals?status=pending");
+    await page.route("**/api/approvals?*", (route) => {
+      const next = new URL(route.request().url()).searchParams.get("pageToken");
+      return route.fulfill({ json: next === null ? { approvals: Array.from({ length: 500 }, (_, n) => ({ ...one, id: `many-${n}` })), nextPageToken: "rest" } : { approvals: [one] } });
+    });
+    await page.reload();
+    await page.locator(".rail .n.hot").getByText("501").waitFor();
   }));
 
   test("a denial is no failure in figures, lists and links, and waits lead to their calls", () => scene((crib) => { crib.file("a.txt", "old\n"); }, async (crib, page) => {

@@ -1,9 +1,11 @@
 // Two hundred schemas that forms stumble over, each with a value that it takes. Shapes by keyword, as the JSON-Schema-Test-Suite sorts them;
-// each shape is an argument itself, an item of a list, a value of a map, and one kind of value beside `null`.
+// each shape is an argument itself, an item of a list, a value of a map, and one kind of value beside `null`; a shape of objects also all arguments.
 
 const tree = { $ref: "#/$defs/tree" };
 
-/** Shape, value, and what `$defs` it needs. */
+const DRAFT7 = { $schema: "http://json-schema.org/draft-07/schema#" };
+
+/** Shape, value, what `$defs` it needs, and what else its root. */
 const SHAPES = [
   ["boolean true", true, { any: ["thing"] }],
   ["empty schema", {}, [1, "two", null]],
@@ -56,6 +58,21 @@ const SHAPES = [
   ["tree of itself", tree, { label: "root", children: [{ label: "leaf", children: [] }] }, { tree: { type: "object", properties: { label: { type: "string" }, children: { type: "array", items: tree } } } }],
   ["list of itself", { $ref: "#/$defs/list" }, [[], [[]]], { list: { type: "array", items: { $ref: "#/$defs/list" } } }],
   ["two that refer to each other", { $ref: "#/$defs/one" }, { two: { one: { two: null } } }, { one: { type: "object", properties: { two: { $ref: "#/$defs/two" } } }, two: { anyOf: [{ type: "null" }, { type: "object", properties: { one: { $ref: "#/$defs/one" } } }] } }],
+  ["nullable", { type: "string", nullable: true }, "x"],
+  ["type list with null", { type: ["string", "null"] }, null],
+  ["list of what may be null", { type: "array", items: { type: ["integer", "null"] } }, [1, null]],
+  ["definitions of draft 7", { $ref: "#/definitions/point" }, { x: 1, y: 2 }, null, { definitions: { point: { type: "object", properties: { x: { type: "integer" }, y: { type: "integer" } }, required: ["x"] } } }],
+  ["tuple of draft 7", { type: "array", items: [{ type: "string" }, { type: "boolean" }], additionalItems: { type: "integer" } }, ["x", true, 3], null, DRAFT7],
+  ["if then else of draft 7", { type: "object", properties: { k: { type: "string" } }, if: { properties: { k: { const: "a" } } }, then: { properties: { n: { type: "integer" } }, required: ["n"] } }, { k: "a", n: 1 }, null, DRAFT7],
+  ["$anchor on the way", { $ref: "#/$defs/named" }, 3, { named: { $anchor: "here", type: "integer" } }],
+  ["unevaluatedProperties", { type: "object", properties: { a: { type: "string" } }, unevaluatedProperties: { type: "integer" } }, { a: "x", more: 2 }],
+  ["minProperties", { type: "object", minProperties: 1, additionalProperties: { type: "boolean" } }, { on: true }],
+  ["required without a property", { type: "object", properties: { a: { type: "string" } }, required: ["a", "b"] }, { a: "x", b: [1] }],
+  ["kinds that only require", { type: "object", properties: { a: { type: "string" }, b: { type: "integer" } }, anyOf: [{ required: ["a"] }, { required: ["b"] }] }, { b: 2 }],
+  ["kinds beside properties", { type: "object", properties: { a: { type: "string" } }, oneOf: [{ properties: { b: { type: "integer" } }, required: ["b"] }, { properties: { c: { type: "boolean" } }, required: ["c"] }] }, { a: "x", c: true }],
+  ["kinds of kinds", { anyOf: [{ type: "array", items: { anyOf: [{ type: "integer" }, { type: "string" }] } }, { type: "string" }] }, [1, "x"]],
+  ["two conditions", { type: "object", properties: { k: { type: "string" } }, allOf: [{ if: { required: ["k"] }, then: { properties: { one: { type: "integer" } } } }, { if: { required: ["k"] }, then: { properties: { two: { type: "integer" } } } }] }, { k: "x", one: 1, two: 2 }],
+  ["defaults everywhere", { type: "object", properties: { a: { type: "string", default: "x" }, b: { type: "array", items: { type: "integer" }, default: [1] }, c: { type: "boolean", default: true } }, default: { a: "y" } }, { a: "", b: [], c: false }],
 ];
 
 const WRAPS = {
@@ -65,7 +82,13 @@ const WRAPS = {
   "null beside it": (shape, value) => [{ a: { anyOf: [shape, { type: "null" }] }, b: { anyOf: [{ type: "null" }, shape] } }, { a: value, b: null }],
 };
 
-export const CASES = Object.entries(WRAPS).flatMap(([wrap, around]) => SHAPES.map(([name, shape, value, defs]) => {
+const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A shape of objects is the whole of the arguments, too: a root says that they are an object. */
+const ROOTS = SHAPES.filter(([, shape, value]) => isObject(value) && isObject(shape) && Object.keys(shape).length > 0 && !("$ref" in shape) && !("$dynamicRef" in shape))
+  .map(([name, shape, value, defs, more]) => ({ name: `${name}, root`, args: value, schema: { ...more, ...(defs ? { $defs: defs } : {}), ...shape, type: "object" } }));
+
+export const CASES = Object.entries(WRAPS).flatMap(([wrap, around]) => SHAPES.map(([name, shape, value, defs, more]) => {
   const [properties, args] = around(shape, value);
-  return { name: `${name}, ${wrap}`, args, schema: { type: "object", properties, ...(defs ? { $defs: defs } : {}) } };
-}));
+  return { name: `${name}, ${wrap}`, args, schema: { ...more, type: "object", properties, ...(defs ? { $defs: defs } : {}) } };
+})).concat(ROOTS);

@@ -4,6 +4,20 @@ import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-qu
 import { useEffect, useMemo } from "react";
 import { api, data, placeOf } from "./client";
 
+const MAX_PAGE = 500;
+
+/** Every item of a list, page by page: what is counted and what can be found has no silent end. */
+export async function everyPage<Page extends { nextPageToken?: string | null }, Row>(ask: (page: { pageSize: number; pageToken?: string }) => Promise<Page>, rows: (page: Page) => Row[]): Promise<Row[]> {
+  const all: Row[] = [];
+  let pageToken: string | undefined;
+  do {
+    const page = await ask({ pageSize: MAX_PAGE, pageToken });
+    all.push(...rows(page));
+    pageToken = page.nextPageToken || undefined;
+  } while (pageToken !== undefined);
+  return all;
+}
+
 export const useServer = () => useQuery({ queryKey: ["server"], queryFn: () => data(api.GET("/api/server")), staleTime: Infinity });
 
 export const useTools = () => useQuery({ queryKey: ["tools"], queryFn: ({ signal }) => data(api.GET("/api/tools", { params: { query: { all: true, tokens: true } }, signal })) });
@@ -29,7 +43,7 @@ export const useTool = (place: { bundle: string; slug: string; version: string }
   queryFn: ({ signal }) => data(api.GET("/tools/bundles/{bundleID}/tools/{toolSlug}/version/{v}", { params: { path: placeOf(place) }, signal })),
 });
 
-export const useBundles = () => useQuery({ queryKey: ["bundles"], queryFn: ({ signal }) => data(api.GET("/tools/bundles", { params: { query: { includeDisabled: true, pageSize: 500 } }, signal })).then((page) => page.bundles) });
+export const useBundles = () => useQuery({ queryKey: ["bundles"], queryFn: ({ signal }) => everyPage((page) => data(api.GET("/tools/bundles", { params: { query: { includeDisabled: true, ...page } }, signal })), (page) => page.bundles) });
 
 /** Figures of the last hours, or of all time. */
 export const useStats = (hours: number | null) => useQuery({
@@ -43,8 +57,8 @@ export const useStats = (hours: number | null) => useQuery({
 
 export const useWaiting = () => useQuery({
   queryKey: ["approvals", "pending"],
-  queryFn: ({ signal }) => data(api.GET("/api/approvals", { params: { query: { status: "pending", pageSize: 200 } }, signal })).then((page) => page.approvals),
+  queryFn: ({ signal }) => everyPage((page) => data(api.GET("/api/approvals", { params: { query: { status: "pending", ...page } }, signal })), (page) => page.approvals),
   refetchInterval: 30_000,
 });
 
-export const useClients = () => useQuery({ queryKey: ["clients"], queryFn: ({ signal }) => data(api.GET("/api/clients", { params: { query: { pageSize: 500 } }, signal })).then((page) => page.clients) });
+export const useClients = () => useQuery({ queryKey: ["clients"], queryFn: ({ signal }) => everyPage((page) => data(api.GET("/api/clients", { params: { query: page }, signal })), (page) => page.clients) });

@@ -1199,6 +1199,8 @@ export interface components {
             /** @default  */
             bundle?: string;
             /** @default  */
+            slug?: string;
+            /** @default  */
             version?: string;
             /** @default  */
             toolDigest?: string;
@@ -4255,6 +4257,7 @@ export interface operations {
             query?: {
                 tool?: string;
                 bundle?: string;
+                version?: string;
                 text?: string;
                 parent?: string;
                 status?: "running" | "waiting" | "done" | "ok" | "failed" | "refused" | "error";
@@ -5885,7 +5888,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                provider: string;
+                provider: "openai" | "openai-functions" | "openai-responses" | "anthropic" | "gemini" | "ollama" | "mcp" | "plain";
             };
             cookie?: never;
         };

@@ -25,7 +25,8 @@ export function withTest(content: string, name: string, parameters: Args): strin
   return append(content, ["tests"], { name: freeName(name, testsOf(content).map((test) => test.name)), ...(Object.keys(parameters).length > 0 ? { parameters } : {}) });
 }
 
-export function TestsPane({ file, content, onChange }: { file: string; content: string; onChange(content: string): void }) {
+/** With `readOnly` the tests run and are not written: those of an HTTP tool are part of its JSON. */
+export function TestsPane({ file, content, readOnly = false, onChange }: { file: string; content: string; readOnly?: boolean; onChange(content: string): void }) {
   const tests = testsOf(content);
   const [everything, setEverything] = useState(false);
   const [rows, setRows] = useState<Record<string, Row>>({});
@@ -45,22 +46,22 @@ export function TestsPane({ file, content, onChange }: { file: string; content: 
     <div className="stack">
       <div className="row wrap">
         <button type="button" className="btn pri" disabled={tests.length === 0 || run.isPending} title={tests.length === 0 ? m.author.noTests : undefined} onClick={() => run.mutate({})}><Icon name="play" />{run.isPending ? m.author.testing : m.author.runTests}</button>
-        <button type="button" className="btn" disabled={run.isPending} onClick={() => onChange(withTest(content, "works", {}))}>{m.author.addTest}</button>
+        {readOnly ? null : <button type="button" className="btn" disabled={run.isPending} onClick={() => onChange(withTest(content, "works", {}))}>{m.author.addTest}</button>}
         <span className="sub" role="status">{Object.keys(rows).length > 0 ? m.author.passed(passed, tests.length) : ""}</span>
         <span className="sp" />
         <label className="row sub"><input type="checkbox" checked={everything} onChange={(event) => setEverything(event.target.checked)} />{m.author.everything}</label>
       </div>
-      <p className="hint">{m.author.testsHint}</p>
+      <p className="hint">{readOnly ? m.author.httpTestsHint : m.author.testsHint}</p>
       {run.error ? <Failed error={run.error} /> : null}
       {notes.map((note) => <div key={note} className="note">{note}</div>)}
-      {tests.length === 0 ? <div className="panel"><div className="empty"><b>{m.author.noTests}</b><span>{m.author.noTestsHint}</span></div></div> : (
-        <div className="panel">{tests.map((test) => <Test key={test.name} test={test} row={rows[test.name]} busy={run.isPending} onRun={() => run.mutate({ tests: [test.name] })} onRecord={() => run.mutate({ tests: [test.name], record: true })} />)}</div>
+      {tests.length === 0 ? <div className="panel"><div className="empty"><b>{m.author.noTests}</b>{readOnly ? null : <span>{m.author.noTestsHint}</span>}</div></div> : (
+        <div className="panel">{tests.map((test) => <Test key={test.name} test={test} row={rows[test.name]} busy={run.isPending} onRun={() => run.mutate({ tests: [test.name] })} onRecord={readOnly ? undefined : () => run.mutate({ tests: [test.name], record: true })} />)}</div>
       )}
     </div>
   );
 }
 
-function Test({ test, row, busy, onRun, onRecord }: { test: ReturnType<typeof testsOf>[number]; row?: Row; busy: boolean; onRun(): void; onRecord(): void }) {
+function Test({ test, row, busy, onRun, onRecord }: { test: ReturnType<typeof testsOf>[number]; row?: Row; busy: boolean; onRun(): void; onRecord?(): void }) {
   return (
     <div className="line top testline">
       <span className={`st ${row === undefined ? "off" : row.status === "passed" ? "ok" : row.status === "failed" ? "bad" : "off"}`}><Icon name={row === undefined ? "dash" : row.status === "passed" ? "check" : row.status === "failed" ? "cross" : "dash"} size={14} />{row === undefined ? m.author.notRun : m.author.statuses[row.status] ?? row.status}</span>
@@ -73,7 +74,7 @@ function Test({ test, row, busy, onRun, onRecord }: { test: ReturnType<typeof te
         {row && row.status === "failed" && row.output ? <details><summary className="sub">{m.tool.output}</summary><pre className="out">{row.output}</pre></details> : null}
       </div>
       <button type="button" className="btn sm" disabled={busy} onClick={onRun}>{m.author.run}</button>
-      <button type="button" className="btn sm" disabled={busy} title={m.author.recordHint} onClick={onRecord}>{m.author.record}</button>
+      {onRecord ? <button type="button" className="btn sm" disabled={busy} title={m.author.recordHint} onClick={onRecord}>{m.author.record}</button> : null}
     </div>
   );
 }

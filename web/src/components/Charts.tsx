@@ -43,8 +43,8 @@ export function CallsChart({ hours, hrefOf }: { hours: Hour[]; hrefOf(at: string
       {(x, y, width) => hours.map((hour, at) => (hour.calls === 0 ? null : (
         <Link key={hour.at} href={hrefOf(hour.at)} aria-label={`${format.time(hour.at)}: ${m.metrics.callsOf(hour.calls, hour.failed)}`}>
           <title>{`${format.time(hour.at)}: ${m.metrics.callsOf(hour.calls, hour.failed)}`}</title>
-          <rect x={x(at) + width * 0.1} width={width * 0.8} y={y(hour.calls)} height={y(hour.failed) - y(hour.calls)} fill="var(--acc)" />
-          <rect x={x(at) + width * 0.1} width={width * 0.8} y={y(hour.failed)} height={y(0) - y(hour.failed)} fill="var(--bad)" />
+          <rect x={x(at) + width * 0.1} width={width * 0.8} y={y(hour.calls)} height={y(0) - y(hour.failed)} fill="var(--bad)" />
+          <rect x={x(at) + width * 0.1} width={width * 0.8} y={y(hour.calls - hour.failed)} height={y(hour.failed) - y(hour.calls)} fill="var(--acc)" />
         </Link>
       )))}
     </Frame>

@@ -7,6 +7,9 @@ import { useClients, useStats } from "../api/queries";
 import { m } from "../messages";
 import { Command } from "./basics";
 
+/** Whether a program has called or can call: one that starts `toolcrib mcp` itself has no token. */
+const isProgram = (caller: string) => /^(tool:)?(mcp|client:)/.test(caller);
+
 const HIDDEN = "toolcrib.firstSteps";
 
 export function FirstSteps({ tools }: { tools: ToolRow[] }) {
@@ -17,7 +20,7 @@ export function FirstSteps({ tools }: { tools: ToolRow[] }) {
   const steps: [string, string, boolean, React.ReactNode][] = [
     [m.first.one, m.first.oneText, stats.total.calls > 0, <Link key="1" className="btn" href="/tools/core/list-directory/v1">{m.first.oneGo}</Link>],
     [m.first.two, m.first.twoText, tools.some((tool) => !tool.isBuiltIn), <div key="2" className="row wrap"><Link className="btn" href="/author">{m.first.twoGo}</Link></div>],
-    [m.first.three, m.first.threeText, clients.length > 0, <div key="3" className="stack gap"><div className="row"><Link className="btn" href="/clients">{m.first.threeGo}</Link></div><Command text="toolcrib connect claude-code" /></div>],
+    [m.first.three, m.first.threeText, clients.length > 0 || Object.keys(stats.total.callers ?? {}).some(isProgram), <div key="3" className="stack gap"><div className="row"><Link className="btn" href="/clients">{m.first.threeGo}</Link></div><Command text="toolcrib connect claude-code" /></div>],
   ];
   if (steps.every(([, , done]) => done)) return null;
   return (

@@ -7,7 +7,7 @@ import { type Args, api, data, type Json, placeOf, toolPath } from "../api/clien
 import { useSearch } from "../api/queries";
 import { m } from "../messages";
 import { InlineValue, pointerOf } from "../schema/Form";
-import { kindOf, resolve, type Schema } from "../schema/resolve";
+import { kindOf, resolve, rootKind, type Schema } from "../schema/resolve";
 import { EffectTag, Failed, Pane } from "./basics";
 import { Dialog } from "./Dialog";
 import { Icon } from "./icons";
@@ -75,10 +75,12 @@ function Inline({ hit, onOpen }: { hit: Hit; onOpen(): void }) {
   if (tool.error) return <Failed error={tool.error} />;
   if (!tool.data) return <div className="args">{m.common.loading}</div>;
   const root = tool.data.inputSchema as Schema;
-  const kind = kindOf(root, resolve(root, root));
+  const kind = rootKind(root);
   const properties = kind.kind === "object" ? kind.properties.map(([name, schema]) => ({ name, schema, kind: kindOf(root, resolve(root, schema)).kind, required: kind.required.includes(name) })) : [];
   const simple = properties.filter((one) => ["text", "number", "boolean", "enum"].includes(one.kind)).sort((a, b) => Number(b.required) - Number(a.required)).slice(0, 3);
   const missing = properties.filter((one) => one.required && tester.args[one.name] === undefined).map((one) => one.name);
+  // Arguments that were filled in elsewhere and have no field here go along: they are named.
+  const also = Object.keys(tester.args).filter((name) => !simple.some((one) => one.name === name));
   const why = whyNot(tester) ?? (missing.length > 0 ? `${m.palette.required} ${missing.join(", ")}` : null);
   const isRunning = tester.run !== null && ["running", "waiting", "stopping"].includes(tester.run.state);
   const set = (name: string, value: Json | undefined) => {
@@ -109,7 +111,7 @@ function Inline({ hit, onOpen }: { hit: Hit; onOpen(): void }) {
         <button type="button" className="btn pri sm" aria-disabled={why !== null || isRunning} title={why ?? undefined} onClick={run}>{m.palette.run}</button>
         <button type="button" className="btn sm" onClick={onOpen}>{m.palette.open}</button>
       </div>
-      <p className="hint counts">{tester.asksFirst ? m.tool.ask : m.tool.counts}{why === null ? null : <> <b>{why}</b></>}</p>
+      <p className="hint counts">{tester.asksFirst ? m.tool.ask : m.tool.counts}{also.length > 0 ? ` ${m.palette.also(also.join(", "))}` : ""}{why === null ? null : <> <b>{why}</b></>}</p>
       {ran && tester.run ? (
         <section className="result" aria-label={m.palette.result}>
           <div className="row ranbar"><span role="status"><RunState run={tester.run} /></span><span className="sp" />{isRunning ? <button type="button" className="btn bad sm" disabled={tester.run.state === "stopping"} onClick={() => stop(hit)}>{tester.run.state === "stopping" ? m.tool.stopping : m.tool.stop}</button> : null}</div>

@@ -8,7 +8,7 @@ import { format, m } from "../messages";
 import { checker } from "../schema/check";
 import { rounded } from "../schema/exact";
 import { SchemaForm } from "../schema/Form";
-import type { Schema } from "../schema/resolve";
+import { hasField, type Schema } from "../schema/resolve";
 import { Copy, Pretty, Segments, Status, useKey, useNow, Words } from "./basics";
 import { Diff } from "./Diff";
 import { elsewhere, type Elsewhere } from "./elsewhere";
@@ -24,13 +24,14 @@ export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
   const [tried, setTried] = useState(false);
   const problems = check(tester.args);
   // A field that is missing is a problem once the person wants to run; what is typed wrong is one at once.
-  const shown = Object.fromEntries(Object.entries(problems).filter(([pointer, why]) => tried || why !== m.form.required || pointer === ""));
+  const shown = Object.fromEntries(Object.entries(problems).filter(([pointer, why]) => tried || (pointer === "" ? Object.keys(tester.args).length > 0 : why !== m.form.required)));
   const isRunning = tester.run !== null && ["running", "waiting", "stopping"].includes(tester.run.state);
   const off = tool.availability.state === "ready" ? null : tool.availability.reason;
   const blocked = whyNot(tester);
   const tooLarge = rounded(tester.args);
   // What is missing cannot be right. Everything else is a hint: the server's validator is the authority.
-  const missing = Object.entries(problems).filter(([, why]) => why === m.form.required);
+  // So it blocks where the form has a field for it.
+  const missing = Object.entries(problems).filter(([pointer, why]) => why === m.form.required && hasField(schema, tester.args, pointer));
   const run = () => {
     setTried(true);
     if (off === null && blocked === null && missing.length === 0 && !isRunning) void start(tool);
@@ -72,8 +73,9 @@ export function Tester({ tool, file }: { tool: Tool; file?: string | null }) {
 function StartFrom({ tool, file }: { tool: Tool; file?: string | null }) {
   const tests = useTests(tool, file);
   const last = useQuery({
-    queryKey: ["calls", "last", tool.name],
-    queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, pageSize: 1 } }, signal })),
+    queryKey: ["calls", "last", tool.name, tool.bundle, tool.version],
+    // Of this version: another one may have other arguments.
+    queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, bundle: tool.bundle, version: tool.version, status: "done", pageSize: 1 } }, signal })),
   });
   const examples = (tool.examples ?? []) as Args[];
   const call = last.data?.calls[0] as { parameters?: Args } | undefined;

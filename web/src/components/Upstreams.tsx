@@ -4,6 +4,7 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { Link } from "wouter";
 import { api, data, reason } from "../api/client";
+import { everyPage } from "../api/queries";
 import { m } from "../messages";
 import { Failed, Loading, Pane, say, Words } from "./basics";
 import { Confirm, Dialog } from "./Dialog";
@@ -17,7 +18,7 @@ interface Probe { name: string; server?: { name?: string; version?: string }; pr
 const digestsOf = (probe: Probe) => Object.fromEntries(probe.tools.map((tool) => [tool.name, tool.digest]));
 
 export function Upstreams() {
-  const list = useQuery({ queryKey: ["bundles", "upstreams"], queryFn: () => data(api.GET("/api/upstreams", { params: { query: { pageSize: 500 } } })).then((page) => page.upstreams) });
+  const list = useQuery({ queryKey: ["bundles", "upstreams"], queryFn: () => everyPage((page) => data(api.GET("/api/upstreams", { params: { query: page } })), (page) => page.upstreams) });
   const [open, setOpen] = useState<string | null>(null);
   const [adds, setAdds] = useState(false);
   return (

@@ -158,13 +158,16 @@ export function Toasts() {
   return <div className="toasts" role="status" aria-live="polite">{shown.map((toast) => <div key={toast.id} className="toast">{toast.text}</div>)}</div>;
 }
 
-/** Calls a function on a key, when no field has the focus unless the key has Ctrl or Cmd. */
+/** Whether a dialog covers the page: keys then belong to it alone. */
+const isCovered = () => document.querySelector('[role="dialog"], [role="alertdialog"]') !== null;
+
+/** Calls a function on a key, when no dialog is open, and no field has the focus unless the key has Ctrl or Cmd. */
 export function useKey(match: (event: KeyboardEvent) => boolean, run: (event: KeyboardEvent) => void) {
   const latest = useRef({ match, run });
   latest.current = { match, run };
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.isComposing) return;
+      if (event.defaultPrevented || event.isComposing || isCovered()) return;
       const inField = event.target instanceof HTMLElement && (event.target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName));
       if (inField && !event.ctrlKey && !event.metaKey && event.key !== "Escape") return;
       if (latest.current.match(event)) latest.current.run(event);

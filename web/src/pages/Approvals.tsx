@@ -1,11 +1,11 @@
 // What waits for a person, as it comes. The list never reorders what is being read, and nothing takes focus.
 
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { Fragment, useEffect, useMemo, useRef, useState } from "react";
 import { Link, useLocation, useParams } from "wouter";
-import { ApiError, type Approval, api, type Args, data, reason, type Schemas } from "../api/client";
+import { ApiError, type Approval, api, type Args, data, reason, type Schemas, toolPath, type ToolRow } from "../api/client";
 import { useConnection } from "../api/live";
-import { useTools, useWaiting } from "../api/queries";
+import { everyPage, useTools, useWaiting } from "../api/queries";
 import { Ago, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, useKey, useNow, Words } from "../components/basics";
 import { Dialog } from "../components/Dialog";
 import { Diff } from "../components/Diff";
@@ -68,8 +68,15 @@ export default function Approvals() {
   );
 }
 
-function effectsOf(tools: { name: string; effects: string[] }[] | undefined, name: string): string[] {
-  return tools?.find((tool) => tool.name === name)?.effects ?? [];
+/** Exactly the tool that the question is about; `null` where the question does not say it (what a command planted is of no tool). */
+function placeOf(one: Approval): { bundle: string; slug: string; version: string } | null {
+  const { bundle, slug, version } = one;
+  return bundle && slug && version ? { bundle, slug, version } : null;
+}
+
+function effectsOf(tools: ToolRow[] | undefined, one: Approval): string[] {
+  const place = placeOf(one);
+  return tools?.find((tool) => place && tool.bundle === place.bundle && tool.slug === place.slug && tool.version === place.version)?.effects ?? [];
 }
 
 function left(expiresAt: string | null | undefined, now: number): string {
@@ -83,7 +90,7 @@ function Card({ one, current }: { one: Approval; current: boolean }) {
   const tools = useTools().data?.tools;
   return (
     <Link className="card" href={`/approvals/${one.id}`} aria-current={current ? "true" : undefined}>
-      <div className="line"><span className="slug">{one.tool}</span><EffectTag effects={effectsOf(tools, one.tool)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={13} />{left(one.expiresAt, now)}</span></div>
+      <div className="line"><span className="slug">{one.tool}</span><EffectTag effects={effectsOf(tools, one)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={13} />{left(one.expiresAt, now)}</span></div>
       <div className="what">{one.effect.replaceAll("`", "")}</div>
       <div className="sub">{one.caller}</div>
     </Link>
@@ -109,7 +116,10 @@ function Question({ one }: { one: Approval }) {
   const [denies, setDenies] = useState(false);
   const [grant, setGrant] = useState(-1);
   const [scope, setScope] = useState<Schemas["GrantScope"]>("session");
-  const tool = useQuery({ queryKey: ["tool", "lookup", one.tool], queryFn: ({ signal }) => data(api.GET("/api/lookup", { params: { query: { tool: one.tool } }, signal })), retry: false });
+  const place = placeOf(one);
+  const reference = place ? `${place.bundle}/${place.slug}@${place.version}` : one.tool;
+  // Of this version: another one may have other arguments.
+  const tool = useQuery({ queryKey: ["tool", "lookup", reference], enabled: place !== null, queryFn: ({ signal }) => data(api.GET("/api/lookup", { params: { query: { tool: reference } }, signal })), retry: false });
   const schema = (tool.data?.inputSchema ?? true) as Schema;
   const problems = useMemo(() => checker(schema)(args), [schema, args]);
   const changes = [...new Set([...Object.keys(args), ...Object.keys(one.args)])].filter((name) => !same(args[name], (one.args as Args)[name])).length;
@@ -117,7 +127,7 @@ function Question({ one }: { one: Approval }) {
   const simulated = useQuery({
     queryKey: ["grants", "simulate", one.id, grant, scope],
     enabled: offer !== undefined,
-    queryFn: ({ signal }) => data(api.POST("/api/grants", { params: { query: { simulate: true } }, body: { tool: one.tool, shape: offer!.shape, scope, caller: one.caller ?? null } as never, signal })) as Promise<{ words?: string }>,
+    queryFn: ({ signal }) => data(api.POST("/api/grants", { params: { query: { simulate: true } }, body: { tool: reference, shape: offer!.shape, scope, caller: one.caller ?? null } as never, signal })) as Promise<{ words?: string }>,
     retry: false,
   });
   const answer = useMutation({
@@ -132,18 +142,20 @@ function Question({ one }: { one: Approval }) {
   });
   const why = connection === "lost" ? m.approvals.paused : (Object.values(blocked)[0] ?? (changes > 0 && rounded(args) !== null ? m.form.tooLarge : null));
   const approve = () => { if (why === null && !answer.isPending) answer.mutate({ approved: true }); };
-  useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey), approve);
+  // Not from the button that denies, and once for a key that is held.
+  const isDenying = (event: KeyboardEvent) => event.target instanceof Element && event.target.closest(".denies") !== null;
+  useKey((event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat && !isDenying(event), approve);
   return (
     <article className="panel det" aria-label={one.tool}>
       <header className="stack gap">
-        <div className="row wrap"><Link className="slug" href={`/tools/${one.bundle ?? "core"}/${one.tool.replaceAll("_", "-")}/${one.version ?? "v1"}`}>{one.tool}</Link><EffectTag effects={effectsOf(tools, one.tool)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={14} />{m.approvals.left(left(one.expiresAt, now))}</span></div>
+        <div className="row wrap">{place ? <Link className="slug" href={toolPath(place)}>{one.tool}</Link> : <b className="slug">{one.tool}</b>}{place && place.version !== "v1" ? <span className="chip">{place.version}</span> : null}<EffectTag effects={effectsOf(tools, one)} /><span className="sp" /><span className="st wait num"><Icon name="clock" size={14} />{m.approvals.left(left(one.expiresAt, now))}</span></div>
         <p className="effect"><Words text={one.effect} capital /></p>
         <p className="sub">{m.approvals.asked} <b>{one.caller}</b>{one.createdAt ? <> · {m.approvals.since} <Ago at={one.createdAt} /></> : null} · {m.approvals.rule}: <Words text={one.reason} /></p>
       </header>
       <div className="sec">
         {one.bound && one.bound.length > 0 ? <div className="field"><h2>{m.approvals.bound}</h2>{one.bound.map((file) => <div key={file.path}><code>{file.path}</code></div>)}</div> : null}
         <div className="bar"><h2>{m.approvals.args}</h2><span className="sp" />{one.diff ? <Segments<"diff" | "edit"> label={m.approvals.args} value={view} choices={[["diff", m.approvals.diff], ["edit", m.tool.form]]} onChange={setView} /> : null}</div>
-        {view === "diff" && one.diff ? <Diff text={one.diff} /> : tool.isPending ? <Loading /> : tool.error ? <Pretty value={one.args} /> : (
+        {view === "diff" && one.diff ? <><Given args={args} /><Diff text={one.diff} /></> : place === null || tool.error ? <Pretty value={one.args} /> : tool.isPending ? <Loading /> : (
           <SchemaForm schema={schema} value={args} before={one.args as Args} problems={problems} onChange={setArgs} onBlock={(pointer, problem) => setBlocked((before) => { const { [pointer]: _, ...rest } = before; return problem === null ? rest : { ...rest, [pointer]: problem }; })} />
         )}
       </div>
@@ -159,14 +171,27 @@ function Question({ one }: { one: Approval }) {
         ) : one.noGrant ? <p className="hint">{m.approvals.noGrantWhy} {one.noGrant}</p> : null}
         <div className="row wrap">
           <button type="button" className="btn pri" aria-disabled={why !== null || answer.isPending} title={why ?? undefined} onClick={approve}><Icon name="check" />{changes > 0 ? m.approvals.approveWith(changes) : m.approvals.approve} <kbd>Ctrl ⏎</kbd></button>
-          <button type="button" className="btn" disabled={connection === "lost" || answer.isPending} title={connection === "lost" ? m.approvals.paused : undefined} onClick={() => setDenies(true)}>{m.approvals.deny}</button>
+          <button type="button" className="btn denies" disabled={connection === "lost" || answer.isPending} title={connection === "lost" ? m.approvals.paused : undefined} onClick={() => setDenies(true)}>{m.approvals.deny}</button>
           {why ? <span className="msg" role="alert">{why}</span> : null}
         </div>
       </footer>
-      <Deny open={denies} onClose={() => setDenies(false)} onDeny={(reason) => answer.mutate({ approved: false, reason })} />
+      <Deny open={denies} paused={connection === "lost"} onClose={() => setDenies(false)} onDeny={(reason) => answer.mutate({ approved: false, reason })} />
     </article>
   );
 }
+
+/** Every argument beside the diff, long ones by their beginning: the diff shows what a file becomes, not all that is sent. */
+function Given({ args }: { args: Args }) {
+  return (
+    <dl className="dl given">{Object.entries(args).map(([name, value]) => {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      const brief = text.length > MAX_BRIEF || text.includes("\n") ? `${text.slice(0, MAX_BRIEF).split("\n")[0]}…` : text;
+      return <Fragment key={name}><dt className="mono">{name}</dt><dd><code>{brief}</code></dd></Fragment>;
+    })}</dl>
+  );
+}
+
+const MAX_BRIEF = 120;
 
 /** Each refusal of a decision in its own words. */
 function refusedWords(error: unknown): string {
@@ -178,23 +203,32 @@ function Refused({ error }: { error: unknown }) {
   return <div className="note bad" role="alert"><Icon name="warn" /><div><b>{refusedWords(error)}</b> {reason(error)}</div></div>;
 }
 
-function Deny({ open, onClose, onDeny }: { open: boolean; onClose(): void; onDeny(reason: string): void }) {
+function Deny({ open, paused, onClose, onDeny }: { open: boolean; paused: boolean; onClose(): void; onDeny(reason: string): void }) {
   const [text, setText] = useState("");
+  const deny = () => {
+    if (paused) return;
+    onDeny(text);
+    onClose();
+  };
   return (
     <Dialog open={open} onClose={onClose} title={m.approvals.denyTitle}>
-      <form className="body stack" onSubmit={(event) => { event.preventDefault(); onDeny(text); onClose(); }}>
+      <form className="body stack" onSubmit={(event) => { event.preventDefault(); deny(); }}
+        onKeyDown={(event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); if (!event.repeat) deny(); } }}>
         <div className="field"><label htmlFor="deny-reason">{m.approvals.denyReason}</label><textarea id="deny-reason" className="in" rows={2} value={text} onChange={(event) => setText(event.target.value)} /></div>
-        <div className="row"><button type="submit" className="btn bad">{m.approvals.denyNow}</button><button type="button" className="btn" onClick={onClose}>{m.common.cancel}</button></div>
+        <div className="row wrap"><button type="submit" className="btn bad" disabled={paused}>{m.approvals.denyNow} <kbd>Ctrl ⏎</kbd></button><button type="button" className="btn" onClick={onClose}>{m.common.cancel}</button>{paused ? <span className="msg" role="alert">{m.approvals.paused}</span> : null}</div>
       </form>
     </Dialog>
   );
 }
 
+/** What was withdrawn, or asked again, was decided by no one. */
+const LOOKS: Record<string, string> = { denied: "bad", expired: "bad", withdrawn: "off", replaced: "off" };
+
 function Answered({ one }: { one: Approval }) {
   return (
     <article className="panel det">
       <header className="stack gap">
-        <div className="row wrap"><b className="slug">{one.tool}</b><span className={`st ${one.status === "denied" || one.status === "expired" ? "bad" : "ok"}`}>{m.approvals.statuses[one.status]}</span></div>
+        <div className="row wrap"><b className="slug">{one.tool}</b><span className={`st ${LOOKS[one.status] ?? "ok"}`}>{m.approvals.statuses[one.status]}</span></div>
         <p className="effect"><Words text={one.effect} capital /></p>
         {one.answer ? <p className="sub">{one.answer.by} · <Ago at={one.answer.at} />{one.answer.reason ? ` · ${one.answer.reason}` : ""}</p> : null}
       </header>
@@ -204,13 +238,19 @@ function Answered({ one }: { one: Approval }) {
   );
 }
 
+/** How many decided questions are drawn at once. */
+const DECIDED = 50;
+
 function Decided() {
-  const all = useQuery({ queryKey: ["approvals", "all"], queryFn: ({ signal }) => data(api.GET("/api/approvals", { params: { query: { pageSize: 100 } }, signal })).then((page) => page.approvals.filter((one) => one.status !== "pending")) });
+  // The server's list begins with the oldest.
+  const all = useQuery({ queryKey: ["approvals", "all"], queryFn: ({ signal }) => everyPage((page) => data(api.GET("/api/approvals", { params: { query: page }, signal })), (page) => page.approvals).then((list) => list.filter((one) => one.status !== "pending").reverse()) });
+  const [shown, setShown] = useState(DECIDED);
   if (!all.data || all.data.length === 0) return null;
   return (
     <section aria-label={m.approvals.history} className="above">
       <h2>{m.approvals.history}</h2>
-      <div className="panel scroll above"><table><tbody>{all.data.map((one) => <tr key={one.id}><td><Link className="slug" href={`/approvals/${one.id}`}>{one.tool}</Link></td><td><Words text={one.effect} /></td><td>{one.caller}</td><td>{m.approvals.statuses[one.status]}</td><td>{one.answer ? <Ago at={one.answer.at} /> : null}</td></tr>)}</tbody></table></div>
+      <div className="panel scroll above"><table><thead><tr><th>{m.calls.tool}</th><th>{m.tool.would}</th><th>{m.calls.caller}</th><th>{m.calls.result}</th><th>{m.calls.when}</th></tr></thead><tbody>{all.data.slice(0, shown).map((one) => <tr key={one.id}><td><Link className="slug" href={`/approvals/${one.id}`}>{one.tool}</Link></td><td><Words text={one.effect} /></td><td>{one.caller}</td><td>{m.approvals.statuses[one.status]}</td><td>{one.answer ? <Ago at={one.answer.at} /> : null}</td></tr>)}</tbody></table></div>
+      {all.data.length > shown ? <p className="above"><button type="button" className="btn" onClick={() => setShown(shown + DECIDED)}>{m.common.more}</button></p> : null}
     </section>
   );
 }

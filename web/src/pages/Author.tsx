@@ -7,10 +7,10 @@ import { ApiError, api, data } from "../api/client";
 import { useCheck } from "../author/check";
 import { draftKey, isChanged, setDraft, useDraft } from "../author/drafts";
 import { httpTool, HttpForm } from "../author/HttpForm";
-import { fromBytes, type Problem } from "../author/problems";
+import { Problems } from "../author/ProblemList";
 import { fileOf, pathOfReference, saveFile } from "../author/save";
 import { TestsPane, testsOf } from "../author/TestsPane";
-import { Failed, Loading, Pane, say, Segments, useKey, Words } from "../components/basics";
+import { Failed, Loading, Pane, say, Segments, useKey } from "../components/basics";
 import { Confirm } from "../components/Dialog";
 import { Icon } from "../components/icons";
 import { m } from "../messages";
@@ -50,7 +50,6 @@ function Open({ scope, file }: { scope: string; file: string }) {
   const [deletes, setDeletes] = useState(false);
   const change = (next: string) => setDraft(key, { ...draft, content: next });
   const errors = checked.problems.filter((problem) => problem.severity === "error").length;
-  const warnings = checked.problems.length - errors;
   const why = !checked.isCurrent ? m.author.checking : errors > 0 ? m.author.hasErrors(errors) : !isChanged(draft) ? m.author.nothingNew : null;
   const save = useMutation({
     mutationFn: () => saveFile(queries, scope, file, content, draft.digest),
@@ -95,25 +94,12 @@ function Open({ scope, file }: { scope: string; file: string }) {
           </Suspense></Pane>
         </section>
         <aside className="stack" aria-label={m.author.problems}>
-          <div className="row"><h2>{m.author.problems}</h2><span role="status" className={`st ${!checked.isCurrent ? "off" : errors > 0 ? "bad" : warnings > 0 ? "wait" : "ok"}`}><Icon name={errors > 0 ? "cross" : warnings > 0 ? "warn" : "check"} size={14} />{!checked.isCurrent ? m.author.checking : errors + warnings === 0 ? m.author.fine : m.author.found(errors, warnings)}</span></div>
-          {checked.error ? <div className="note bad">{checked.error}</div> : null}
-          {checked.problems.length > 0 ? <div className="panel">{checked.problems.map((problem, at) => <ProblemRow key={at} problem={problem} text={checked.text} isCurrent={checked.isCurrent} onFix={change} />)}</div> : null}
+          <Problems checked={checked} onFix={change} />
           {view === "form" ? <details><summary className="sub">{m.author.whatItMakes}</summary><pre className="out panel" tabIndex={0}>{content}</pre></details> : null}
           <p className="hint">{m.author.savedTrusts}</p>
         </aside>
       </div>
       <Confirm open={deletes} danger title={m.author.deleteAsk(file)} text={m.author.deleteText} yes={m.author.delete} onClose={() => setDeletes(false)} onYes={() => remove.mutate()} />
     </>
-  );
-}
-
-function ProblemRow({ problem, text, isCurrent, onFix }: { problem: Problem; text: string; isCurrent: boolean; onFix(text: string): void }) {
-  const { fix } = problem;
-  return (
-    <div className="line top">
-      <span className={`st ${problem.severity === "error" ? "bad" : "wait"}`}><Icon name={problem.severity === "error" ? "cross" : "warn"} size={14} /><span className="num">{problem.line}:{problem.column}</span></span>
-      <div className="grow"><span className="sub"><Words text={problem.message} /></span>{problem.help ? <div className="hint"><Words text={problem.help} /></div> : null}<code className="hint">{problem.code}</code></div>
-      {fix ? <button type="button" className="btn sm" disabled={!isCurrent} onClick={() => onFix(text.slice(0, fromBytes(text, fix.span.start)) + fix.text + text.slice(fromBytes(text, fix.span.end)))}>{m.author.fix}</button> : null}
-    </div>
   );
 }

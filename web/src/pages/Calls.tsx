@@ -11,7 +11,7 @@ import { format, m } from "../messages";
 
 const MAX_EXPORT = 10_000;
 
-interface Query { status?: "ok" | "error" | "refused" | "running" | "waiting"; tool?: string; bundle?: string; caller?: string; text?: string; since?: string; until?: string }
+interface Query { status?: "ok" | "error" | "refused" | "running" | "waiting"; tool?: string; bundle?: string; version?: string; caller?: string; text?: string; since?: string; until?: string }
 
 /** What a person or a rule refused has not failed. */
 type Result = "all" | "ok" | "failed" | "refused" | "running" | "waiting";
@@ -21,6 +21,7 @@ export default function Calls() {
   const [params, setParams] = useSearchParams();
   const [, navigate] = useLocation();
   const [status, tool, bundle, caller, hours, text] = [(params.get("status") ?? "all") as Result, params.get("tool") ?? "", params.get("bundle") ?? "", params.get("caller") ?? "", params.get("hours") ?? "", params.get("text") ?? ""];
+  const version = params.get("version") ?? "";
   const [from, to] = [params.get("from") ?? "", params.get("to") ?? ""];
   const [words, setWords] = useState(text);
   const bundles = useBundles().data ?? [];
@@ -32,15 +33,17 @@ export default function Calls() {
     return before;
   }, { replace: true });
   const stats = useStats(null).data;
+  // A name that two bundles have is one choice here; the bundle is the next one.
+  const toolNames = [...new Set([...(stats?.tools ?? []).map((row) => row.tool), ...(tool === "" ? [] : [tool])])];
   const query = (): Query => ({
-    status: status === "all" ? undefined : status === "failed" ? "error" : status, tool: tool || undefined, bundle: bundle || undefined, caller: caller || undefined, text: text || undefined,
+    status: status === "all" ? undefined : status === "failed" ? "error" : status, tool: tool || undefined, bundle: bundle || undefined, version: version || undefined, caller: caller || undefined, text: text || undefined,
     since: from || (hours === "" ? undefined : new Date(Math.floor(Date.now() / 60_000) * 60_000 - Number(hours) * 3_600_000).toISOString()),
     until: to || undefined,
   });
   const list = useInfiniteQuery({
-    queryKey: ["calls", "list", status, tool, bundle, caller, hours, text, from, to],
+    queryKey: ["calls", "list", status, tool, bundle, version, caller, hours, text, from, to],
     initialPageParam: "",
-    queryFn: ({ pageParam, signal }) => data(api.GET("/api/calls", { params: { query: pageParam !== "" ? { pageToken: pageParam } : { ...query(), pageSize: 50 } }, signal })),
+    queryFn: ({ pageParam, signal }) => data(api.GET("/api/calls", { params: { query: { ...query(), pageSize: 50, pageToken: pageParam || undefined } }, signal })),
     getNextPageParam: (page) => page.nextPageToken || undefined,
   });
   // The log is read for each text: it is asked when the person stops typing.
@@ -50,7 +53,7 @@ export default function Calls() {
     const timer = setTimeout(() => { if (window.location.pathname === here) set("text", words); }, 300);
     return () => clearTimeout(timer);
   }, [words]);
-  const saveAll = useMutation({ mutationFn: () => exportCalls(query()), onError: (error) => say(reason(error)) });
+  const saveAll = useMutation({ mutationFn: () => exportCalls(query()), onSuccess: (cut) => { if (cut !== null) say(m.calls.exportCut(cut)); }, onError: (error) => say(reason(error)) });
   const calls = list.data?.pages.flatMap((page) => page.calls) ?? [];
   const at = calls.findIndex((call) => call.callId === id);
   const rows = useRef<HTMLTableSectionElement>(null);
@@ -65,15 +68,17 @@ export default function Calls() {
     if (id) navigate(hrefOf(call.callId));
   });
   const callers = Object.keys(stats?.total.callers ?? {});
-  const isFiltered = status !== "all" || from !== "" || to !== "" || tool !== "" || bundle !== "" || text !== "" || caller !== "" || hours !== "";
+  const isFiltered = status !== "all" || from !== "" || to !== "" || tool !== "" || bundle !== "" || version !== "" || text !== "" || caller !== "" || hours !== "";
   return (
-    <>
+    <div className={id ? "open" : undefined}>
+      {id ? <p className="crumbs sub callback"><Link href={`/calls${params.size > 0 ? `?${params}` : ""}`}>{m.calls.title}</Link></p> : null}
       <div className="bar"><h1>{m.calls.title}</h1><span className="sp" /><button type="button" className="btn sm" disabled={saveAll.isPending || calls.length === 0} onClick={() => saveAll.mutate()}>{m.calls.export}</button></div>
-      <div className="bar wrap">
+      <div className="bar wrap callfilters">
         <label className="seek narrow"><Icon name="search" /><span className="vh">{m.calls.text}</span><input ref={input} type="search" value={words} placeholder={m.calls.text} onChange={(event) => setWords(event.target.value)} /><kbd>/</kbd></label>
         {([["all", m.calls.all], ["ok", m.calls.ok], ["failed", m.calls.failed], ["refused", m.calls.refused], ["running", m.calls.running], ["waiting", m.calls.waiting]] as [Result, string][]).map(([value, name]) => <button key={value} type="button" className="chip" aria-pressed={status === value} onClick={() => set("status", value)}>{name}</button>)}
         <span className="sp" />
-        <select className="chip" aria-label={m.calls.tool} value={tool} onChange={(event) => set("tool", event.target.value)}><option value="">{m.calls.anyTool}</option>{(stats?.tools ?? []).map((row) => <option key={`${row.bundle}/${row.tool}`}>{row.tool}</option>)}</select>
+        <select className="chip" aria-label={m.calls.tool} value={tool} onChange={(event) => set("tool", event.target.value)}><option value="">{m.calls.anyTool}</option>{toolNames.map((name) => <option key={name}>{name}</option>)}</select>
+        {version === "" ? null : <button type="button" className="chip" aria-pressed="true" onClick={() => set("version", "")}>{version} ×</button>}
         <select className="chip" aria-label={m.tools.bundle} value={bundle} onChange={(event) => set("bundle", event.target.value)}><option value="">{m.tools.anyBundle}</option>{bundles.map((one) => <option key={one.bundleID} value={one.slug}>{one.displayName}</option>)}</select>
         <select className="chip" aria-label={m.calls.caller} value={caller} onChange={(event) => set("caller", event.target.value)}><option value="">{m.calls.anyCaller}</option>{callers.map((one) => <option key={one}>{one}</option>)}</select>
         {from !== "" || to !== "" ? <button type="button" className="chip" aria-pressed="true" onClick={() => setParams((before) => { before.delete("from"); before.delete("to"); return before; }, { replace: true })}>{m.calls.between(from ? format.time(from) : "", to ? format.clock(to) : "")} ×</button> : null}
@@ -96,18 +101,19 @@ export default function Calls() {
         </div>
         {id ? <Pane name={id}><CallDetail id={id} /></Pane> : null}
       </div>
-    </>
+    </div>
   );
 }
 
-/** Downloads what matches, newest first, up to a bound. */
-async function exportCalls(query: Query): Promise<void> {
+/** Downloads what matches, newest first, up to a bound: how many that are, if there are more. */
+async function exportCalls(query: Query): Promise<number | null> {
   const calls: unknown[] = [];
   let token: string | undefined;
   do {
-    const page = await data(api.GET("/api/calls", { params: { query: token ? { pageToken: token } : { ...query, pageSize: 500 } } }));
+    const page = await data(api.GET("/api/calls", { params: { query: { ...query, pageSize: 500, pageToken: token } } }));
     calls.push(...page.calls);
     token = page.nextPageToken ?? undefined;
   } while (token && calls.length < MAX_EXPORT);
   download("calls.json", JSON.stringify(calls, null, 2));
+  return token ? calls.length : null;
 }

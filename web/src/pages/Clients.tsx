@@ -6,7 +6,8 @@ import { Ago, Command, Failed, Loading, Pretty, say } from "../components/basics
 import { Confirm } from "../components/Dialog";
 import { m } from "../messages";
 
-const PROGRAMS = ["claude-code", "claude-desktop", "cursor", "vscode", "lm-studio", "codex", "gemini"];
+/** The programs whose settings `toolcrib connect` writes, by their names there; `generic` needs a file. A test compares them with its help. */
+const PROGRAMS = ["claude-code", "claude-desktop", "cursor", "vscode", "lm-studio", "codex", "gemini", "zed", "windsurf", "cline", "roo", "opencode", "goose", "jetbrains", "copilot-cli"];
 
 export default function Clients() {
   const queries = useQueryClient();
@@ -32,7 +33,7 @@ export default function Clients() {
       </div>
       <section className="above stack">
         <h2>{m.clients.setup}</h2><p className="sub">{m.clients.setupHint}</p>
-        <div className="grid2">{PROGRAMS.map((program) => <Command key={program} text={`toolcrib connect ${program}`} />)}</div>
+        <div className="grid2">{PROGRAMS.map((program) => <Command key={program} text={`toolcrib connect ${program}`} />)}<Command text="toolcrib connect generic --file mcp.json" /></div>
         <h2>{m.clients.mcp}</h2>
         <div className="panel"><Pretty value={{ mcpServers: { toolcrib: { type: "http", url: `${window.location.origin}/mcp`, headers: { Authorization: `Bearer ${add.data?.token ?? "TOKEN"}` } } } }} /></div>
       </section>

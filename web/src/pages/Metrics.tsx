@@ -16,6 +16,9 @@ const hrefOf = (at: string) => `/calls?from=${encodeURIComponent(at)}&to=${encod
 
 const HOUR = 3_600_000;
 
+/** The calls of one tool: two bundles may have tools of one name. */
+const ofTool = (hours: string, { tool, bundle }: { tool: string; bundle?: string | null }, more = "") => `/calls?hours=${hours}${more}&tool=${encodeURIComponent(tool)}${bundle ? `&bundle=${encodeURIComponent(bundle)}` : ""}`;
+
 /** Every hour of a time, those without calls too. */
 function useHours(hours: number) {
   const asked = useQuery({
@@ -63,11 +66,11 @@ export default function Metrics() {
           {byHour.data && byHour.list.some((hour) => hour.calls > 0 || hour.wait !== null) ? (asTable ? <HoursTable hours={byHour.list} hrefOf={hrefOf} /> : <><Pane name={`calls ${hours}`}><CallsChart hours={byHour.list} hrefOf={hrefOf} /></Pane><Pane name={`latency ${hours}`}><LatencyChart hours={byHour.list} hrefOf={hrefOf} /></Pane><Pane name={`wait ${hours}`}><WaitChart hours={byHour.list} hrefOf={hrefOf} /></Pane></>) : null}
           {tools.length === 0 ? <div className="panel"><div className="empty">{m.metrics.none}</div></div> : (
             <section className="panel scroll"><table><caption className="vh">{m.metrics.byTool}</caption><thead><tr><th>{m.calls.tool}</th><th>{m.metrics.byTool}</th><th className="r">{m.metrics.calls}</th><th className="r">{m.metrics.median}</th><th className="r">{m.metrics.p95}</th></tr></thead>
-              <tbody>{tools.map((tool) => <tr key={`${tool.bundle}/${tool.tool}`}><td><Link className="slug" href={`/calls?hours=${hours}&tool=${encodeURIComponent(tool.tool)}`}>{tool.tool}</Link></td><td className="wide"><div className="meter ok"><i style={{ width: `${(100 * tool.calls) / most}%` }} /></div></td><td className="r num">{format.number(tool.calls)}</td><td className="r num">{format.took(tool.durationMs.p50)}</td><td className="r num">{format.took(tool.durationMs.p95)}</td></tr>)}</tbody></table></section>
+              <tbody>{tools.map((tool) => <tr key={`${tool.bundle}/${tool.tool}`}><td><Link className="slug" href={ofTool(hours, tool)}>{tool.tool}</Link></td><td className="wide"><div className="meter ok"><i style={{ width: `${(100 * tool.calls) / most}%` }} /></div></td><td className="r num">{format.number(tool.calls)}</td><td className="r num">{format.took(tool.durationMs.p50)}</td><td className="r num">{format.took(tool.durationMs.p95)}</td></tr>)}</tbody></table></section>
           )}
           {failing.length > 0 ? (
             <section className="panel scroll"><table><caption className="vh">{m.metrics.failures}</caption><thead><tr><th>{m.metrics.failures}</th><th><span className="vh">{m.metrics.chart}</span></th><th className="r">{m.metrics.failed}</th><th>{m.metrics.cause}</th></tr></thead>
-              <tbody>{failing.map(({ tool, failed, cause }) => <tr key={tool.tool}><td><Link className="slug" href={`/calls?hours=${hours}&status=failed&tool=${encodeURIComponent(tool.tool)}`}>{tool.tool}</Link></td><td className="wide"><div className="meter"><i style={{ width: `${(100 * failed) / worst}%` }} /></div></td><td className="r num">{failed} / {tool.calls}</td><td><code>{cause}</code></td></tr>)}</tbody></table></section>
+              <tbody>{failing.map(({ tool, failed, cause }) => <tr key={`${tool.bundle}/${tool.tool}`}><td><Link className="slug" href={ofTool(hours, tool, "&status=failed")}>{tool.tool}</Link></td><td className="wide"><div className="meter"><i style={{ width: `${(100 * failed) / worst}%` }} /></div></td><td className="r num">{failed} / {tool.calls}</td><td><code>{cause}</code></td></tr>)}</tbody></table></section>
           ) : null}
           <p className="sub num"><Link href={`/calls?hours=${hours}&status=refused`}>{m.metrics.denials}: {format.number(total.refused)}</Link></p>
         </>

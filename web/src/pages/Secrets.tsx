@@ -1,10 +1,11 @@
 import { useQuery } from "@tanstack/react-query";
 import { api, data } from "../api/client";
+import { everyPage } from "../api/queries";
 import { Ago, Command, Failed, Loading } from "../components/basics";
 import { m } from "../messages";
 
 export default function Secrets() {
-  const list = useQuery({ queryKey: ["secrets"], queryFn: () => data(api.GET("/api/secrets", { params: { query: { pageSize: 500 } } })).then((page) => page.secrets) });
+  const list = useQuery({ queryKey: ["secrets"], queryFn: () => everyPage((page) => data(api.GET("/api/secrets", { params: { query: page } })), (page) => page.secrets) });
   return (
     <>
       <div className="bar"><h1>{m.secrets.title}</h1></div>

@@ -3,7 +3,8 @@ import { useMutation, useQueries, useQuery, useQueryClient } from "@tanstack/rea
 import { Fragment, lazy, Suspense, useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { api, data, placeOf, reason, type Tool as ToolDoc } from "../api/client";
-import { useTool, useTools } from "../api/queries";
+import type { paths } from "../api/schema";
+import { everyPage, useTool, useTools } from "../api/queries";
 import { Ago, Copy, EffectTag, Failed, Loading, Pane, Pretty, say, Segments, Status, Switch } from "../components/basics";
 import { EditLinks, FileText } from "../components/EditLinks";
 import { SandboxPlan } from "../components/SandboxPlan";
@@ -85,22 +86,30 @@ function Definition({ tool, file }: { tool: ToolDoc; file?: string | null }) {
   );
 }
 
-const PROVIDERS = ["openai", "openai-responses", "anthropic", "gemini", "ollama", "mcp"] as const;
+/** Every provider of the API, and whether it has a strict mode: one that is missing here is a fault of types. */
+type Provider = Exclude<paths["/api/definitions/{provider}"]["get"]["parameters"]["path"]["provider"], "plain">;
+const HAS_STRICT: Record<Provider, boolean> = { openai: true, "openai-functions": false, "openai-responses": true, anthropic: true, gemini: false, ollama: false, mcp: false };
+const PROVIDERS = Object.keys(HAS_STRICT) as Provider[];
 
 function Models({ tool }: { tool: ToolDoc }) {
-  const [provider, setProvider] = useState<(typeof PROVIDERS)[number]>("openai");
+  const [provider, setProvider] = useState<Provider>("openai");
   const [indented, setIndented] = useState(true);
+  const [wantsStrict, setWantsStrict] = useState(false);
   const asked = useQueries({
-    queries: PROVIDERS.map((one) => ({
-      queryKey: ["tool", "definitions", one, tool.digest],
-      queryFn: ({ signal }: { signal: AbortSignal }) => data(api.GET("/api/definitions/{provider}", { params: { path: { provider: one }, query: { tools: `${tool.bundle}/${tool.slug}@${tool.version}`, texts: true } }, signal })),
-    })),
+    queries: PROVIDERS.map((one) => {
+      const strict = wantsStrict && HAS_STRICT[one];
+      return {
+        queryKey: ["tool", "definitions", one, strict, tool.digest],
+        queryFn: ({ signal }: { signal: AbortSignal }) => data(api.GET("/api/definitions/{provider}", { params: { path: { provider: one }, query: { tools: `${tool.bundle}/${tool.slug}@${tool.version}`, texts: true, strict } }, signal })),
+      };
+    }),
   });
   const shown = asked[PROVIDERS.indexOf(provider)]!;
   const sent = shown.data?.texts?.[0];
   return (
     <div className="stack">
-      <div className="scroll"><Segments<(typeof PROVIDERS)[number]> label={m.tool.provider} value={provider} choices={PROVIDERS.map((one, at) => { const tokens = asked[at]!.data?.texts?.[0]?.tokens; return [one, tokens === undefined ? one : `${one} · ${format.number(tokens)}`]; })} onChange={setProvider} /></div>
+      <div className="scroll"><Segments<Provider> label={m.tool.provider} value={provider} choices={PROVIDERS.map((one, at) => { const tokens = asked[at]!.data?.texts?.[0]?.tokens; return [one, tokens === undefined ? one : `${one} · ${format.number(tokens)}`]; })} onChange={setProvider} /></div>
+      {HAS_STRICT[provider] ? <label className="row sub"><input type="checkbox" checked={wantsStrict} onChange={(event) => setWantsStrict(event.target.checked)} />{m.tool.strict}</label> : null}
       {shown.error ? <Failed error={shown.error} /> : shown.isPending ? <Loading /> : (
         <>
           {shown.data.dropped.map((one) => <div key={one.reason} className="note bad">{m.tool.dropped} {one.reason}</div>)}
@@ -124,11 +133,11 @@ function Policy({ tool }: { tool: ToolDoc }) {
   const queries = useQueryClient();
   const tester = useTester(tool);
   const rules = useQuery({ queryKey: ["rules", reference], queryFn: () => data(api.GET("/api/rules", { params: { query: { tool: reference } } })) });
-  const grants = useQuery({ queryKey: ["grants"], queryFn: () => data(api.GET("/api/grants", { params: { query: { pageSize: 500 } } })) });
+  const grants = useQuery({ queryKey: ["grants"], queryFn: () => everyPage((page) => data(api.GET("/api/grants", { params: { query: page } })), (page) => page.grants) });
   const simulate = useMutation({ mutationFn: () => data(api.POST("/api/rules/test", { body: { tool: reference, args: tester.args as never } })) });
   const revoke = useMutation({ mutationFn: (id: string) => data(api.DELETE("/api/grants/{id}", { params: { path: { id } } })), onSettled: () => queries.invalidateQueries({ queryKey: ["grants"] }), onError: (error) => say(reason(error)) });
   const mine = rules.data?.rules ?? [];
-  const own = grants.data?.grants.filter((grant) => grant.tool === reference) ?? [];
+  const own = grants.data?.filter((grant) => grant.tool === reference) ?? [];
   return (
     <div className="stack">
       <h2>{m.tool.simulate}</h2>
@@ -154,7 +163,7 @@ function Policy({ tool }: { tool: ToolDoc }) {
 }
 
 function ToolCalls({ tool }: { tool: ToolDoc }) {
-  const calls = useQuery({ queryKey: ["calls", "of", tool.name], queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, pageSize: 50 } }, signal })) });
+  const calls = useQuery({ queryKey: ["calls", "of", tool.name, tool.bundle, tool.version], queryFn: ({ signal }) => data(api.GET("/api/calls", { params: { query: { tool: tool.name, bundle: tool.bundle, version: tool.version, pageSize: 50 } }, signal })) });
   if (calls.error) return <Failed error={calls.error} />;
   if (calls.isPending) return <Loading />;
   if (calls.data.calls.length === 0) return <div className="empty">{m.tool.noCalls}</div>;

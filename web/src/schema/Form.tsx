@@ -4,10 +4,10 @@
 import { createContext, useContext, useEffect, useId, useRef, useState } from "react";
 import type { Args, Json } from "../api/client";
 import { Words } from "../components/basics";
-import { m } from "../messages";
+import { format, m } from "../messages";
 import type { Problems } from "./check";
 import { isRounded, rounded } from "./exact";
-import { type Kind, type Schema, firstValue, fits, isNullable, kindOf, resolve, same, typeWord, variantOf } from "./resolve";
+import { changedTo, firstValue, fits, isNullable, type Kind, kindOf, type ObjectKind, resolve, rootKind, same, type Schema, schemaOfKey, typeWord, variantOf } from "./resolve";
 
 interface FormContext {
   root: Schema;
@@ -21,22 +21,48 @@ interface FormContext {
 const Context = createContext<FormContext>({ root: true, problems: {}, block: () => {} });
 
 export function SchemaForm(props: { schema: Schema; value: Args; before?: Args; problems: Problems; onChange(value: Args): void; onBlock(pointer: string, why: string | null): void }) {
-  const schema = resolve(props.schema, props.schema);
-  const kind = kindOf(props.schema, schema);
-  if (kind.kind !== "object") {
-    return (
-      <Context value={{ root: props.schema, problems: props.problems, before: props.before, block: props.onBlock }}>
-        <Value schema={props.schema} value={props.value} pointer="" name="" labelledBy="" onChange={(value) => props.onChange(value as Args)} />
-      </Context>
-    );
-  }
-  if (kind.properties.length === 0 && kind.rest === null) return <p className="dim gapbelow">{m.tool.noArgs}</p>;
+  const { schema, value, before } = props;
+  const kind = rootKind(schema);
+  const problem = props.problems[""];
+  const isEmpty = kind.kind === "object" && kind.properties.length === 0 && kind.rest === null && Object.keys(value).length === 0 && before === undefined;
   return (
-    <Context value={{ root: props.schema, problems: props.problems, before: props.before, block: props.onBlock }}>
-      <Members kind={kind} value={props.value} pointer="" onChange={props.onChange} />
+    <Context value={{ root: schema, problems: props.problems, before, block: props.onBlock }}>
+      {isEmpty ? <p className="dim gapbelow">{m.tool.noArgs}</p> : kind.kind === "object"
+        ? <Members kind={kind} value={value} pointer="" onChange={props.onChange} />
+        : <RootVariants variants={kind.variants} value={value} onChange={props.onChange} />}
+      {problem ? <p className="msg gapbelow" role="alert">{problem}</p> : null}
     </Context>
   );
 }
+
+/** Arguments that are of several kinds. They are an object in any case: until a kind is chosen, those that are given are shown. */
+function RootVariants({ variants, value, onChange }: { variants: Schema[]; value: Args; onChange(value: Args): void }) {
+  const { root } = useContext(Context);
+  const id = useId();
+  const given = Object.keys(value).length > 0;
+  const [chosen, setChosen] = useState(-1);
+  // What came from elsewhere (the JSON view, an example) may be of another kind.
+  const index = given ? variantOf(root, variants, value, chosen) : chosen;
+  const kind = variants[index] === undefined ? null : kindOf(root, resolve(root, variants[index]));
+  return (
+    <>
+      <div className="field">
+        <div className="head"><label htmlFor={id} className="name">{m.form.variant}</label><span className="t">{m.form.kinds(variants.length)}</span></div>
+        <select id={id} className="in" value={index} onChange={(event) => {
+          const next = Number(event.target.value);
+          setChosen(next);
+          onChange(changedTo(root, variants[next]!, value) as Args);
+        }}>
+          {index < 0 ? <option value={-1}>{m.form.choose}</option> : null}
+          {variants.map((variant, place) => <option key={place} value={place}>{variantName(root, variant, place)}</option>)}
+        </select>
+      </div>
+      <Members key={index} kind={kind?.kind === "object" ? kind : NO_KIND} value={value} pointer="" onChange={onChange} />
+    </>
+  );
+}
+
+const NO_KIND: ObjectKind = { kind: "object", properties: [], required: [], rest: null, patterns: [], more: true };
 
 /** The place of an argument. */
 export const pointerOf = (name: string) => `/${escape(name)}`;
@@ -59,37 +85,35 @@ function without(value: Args, name: string): Args {
   return rest;
 }
 
-function Members(props: { kind: Kind & { kind: "object" }; value: Args; pointer: string; onChange(value: Args): void }) {
+function Members(props: { kind: ObjectKind; value: Args; pointer: string; onChange(value: Args): void }) {
   const { kind, value, pointer, onChange } = props;
+  const { root, before } = useContext(Context);
   const known = new Set(kind.properties.map(([name]) => name));
-  const extra = Object.keys(value).filter((name) => !known.has(name));
+  // Every key that is sent is drawn, also one that the schema does not name; and one that was there, so that leaving it out can be undone.
+  const extra = [...new Set([...Object.keys(value), ...(before !== undefined && pointer === "" ? Object.keys(before) : [])])].filter((name) => !known.has(name));
   const [key, setKey] = useState("");
+  const set = (name: string, next: Json | undefined) => onChange(next === undefined ? without(value, name) : { ...value, [name]: next });
+  const valueOf = (name: string) => (Object.hasOwn(value, name) ? value[name] : undefined);
   return (
     <>
       {kind.properties.map(([name, schema]) => (
-        <Field key={name} name={name} schema={schema} required={kind.required.includes(name)} pointer={`${pointer}/${escape(name)}`} value={Object.hasOwn(value, name) ? value[name] : undefined}
-          onChange={(next) => onChange(next === undefined ? without(value, name) : { ...value, [name]: next })} />
+        <Field key={name} name={name} schema={schema} required={kind.required.includes(name)} pointer={`${pointer}/${escape(name)}`} value={valueOf(name)} onChange={(next) => set(name, next)} />
       ))}
-      {kind.rest === null ? null : (
-        <>
-          {extra.map((name) => (
-            <Field key={name} name={name} schema={kind.rest!} required={false} pointer={`${pointer}/${escape(name)}`} value={value[name]}
-              onChange={(next) => onChange(next === undefined ? without(value, name) : { ...value, [name]: next })} />
-          ))}
-          {kind.properties.length > 0 && kind.rest === true ? null : (
-            <div className="row">
-              <input className="in" aria-label={m.form.key} placeholder={m.form.key} value={key} onChange={(event) => setKey(event.target.value)} />
-              <button type="button" className="btn sm" disabled={key === "" || Object.hasOwn(value, key)} title={Object.hasOwn(value, key) ? m.form.duplicate : undefined}
-                onClick={() => { onChange({ ...value, [key]: firstValue(true, kind.rest!) }); setKey(""); }}>{m.form.addKey}</button>
-            </div>
-          )}
-        </>
+      {extra.map((name) => (
+        <Field key={name} name={name} schema={schemaOfKey(kind, name)} required={false} isUnnamed={kind.rest === null} pointer={`${pointer}/${escape(name)}`} value={valueOf(name)} onChange={(next) => set(name, next)} />
+      ))}
+      {kind.rest === null || (kind.properties.length > 0 && kind.rest === true) ? null : (
+        <div className="row">
+          <input className="in" aria-label={m.form.key} placeholder={m.form.key} value={key} onChange={(event) => setKey(event.target.value)} />
+          <button type="button" className="btn sm" disabled={key === "" || Object.hasOwn(value, key)} title={Object.hasOwn(value, key) ? m.form.duplicate : undefined}
+            onClick={() => { onChange({ ...value, [key]: firstValue(root, schemaOfKey(kind, key)) }); setKey(""); }}>{m.form.addKey}</button>
+        </div>
       )}
     </>
   );
 }
 
-function Field(props: { name: string; schema: Schema; required: boolean; pointer: string; value: Json | undefined; onChange(value: Json | undefined): void }) {
+function Field(props: { name: string; schema: Schema; required: boolean; isUnnamed?: boolean; pointer: string; value: Json | undefined; onChange(value: Json | undefined): void }) {
   const { root, problems, before } = useContext(Context);
   const id = useId();
   const schema = resolve(root, props.schema);
@@ -112,6 +136,7 @@ function Field(props: { name: string; schema: Schema; required: boolean; pointer
           {value !== undefined ? <button type="button" className="link" onClick={() => props.onChange(undefined)} aria-label={`${m.form.clear}: ${props.name}`}>{m.form.clear}</button> : null}
         </span>
       </div>
+      {props.isUnnamed ? <div className="hint">{m.form.unnamed}</div> : null}
       {title || schema["description"] ? <div className="hint" id={`${id}-hint`}>{title}{title && schema["description"] ? ": " : ""}{typeof schema["description"] === "string" ? <Words text={schema["description"]} /> : null}</div> : null}
       <Value id={id} schema={props.schema} value={value} pointer={props.pointer} name={props.name} labelledBy={`${id}-name`} describedBy={problem ? `${id}-msg` : undefined} isChanged={isChanged} onChange={props.onChange} />
       {problem && !(problem === m.form.required && value === undefined) ? <div className="msg" id={`${id}-msg`}>{problem}</div> : null}
@@ -202,6 +227,8 @@ function Items(props: ValueProps & { kind: Kind & { kind: "array" } }) {
         <div className="item" key={keys.current[index]}>
           <div className="field">
             <Value schema={kind.prefix[index] ?? kind.items} value={item} pointer={`${props.pointer}/${index}`} name={`${props.name} ${m.form.item(index + 1)}`} labelledBy={props.labelledBy} onChange={(changed) => onChange(items.map((one, at) => (at === index ? (changed ?? null) : one)))} />
+            {isNullable(resolve(root, kind.prefix[index] ?? kind.items)) ? (item === null ? <span className="hint">{m.form.isNull}</span>
+              : <button type="button" className="link" aria-label={`${m.form.setNull}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => onChange(items.map((one, at) => (at === index ? null : one)))}>{m.form.setNull}</button>) : null}
             {problems[`${props.pointer}/${index}`] ? <div className="msg">{problems[`${props.pointer}/${index}`]}</div> : null}
           </div>
           <button type="button" className="btn sm" aria-label={`${m.common.remove}: ${props.name} ${m.form.item(index + 1)}`} onClick={() => remove(index)}>×</button>
@@ -257,30 +284,36 @@ function NumberInput(props: ValueProps & { whole: boolean; usual?: string; commo
   );
 }
 
+/** What a person chooses a kind by: its title, its constants, or its type. */
+function variantName(root: Schema, variant: Schema, place: number): string {
+  const schema = resolve(root, variant);
+  const kind = kindOf(root, schema);
+  const constants = kind.kind === "object" ? kind.properties.filter(([, property]) => "const" in resolve(root, property)) : [];
+  const needed = kind.kind === "object" ? kind.required : [];
+  const word = typeof schema["title"] === "string" ? schema["title"]
+    : constants.length > 0 ? constants.map(([key, property]) => `${key} ${JSON.stringify(resolve(root, property)["const"])}`).join(", ")
+      : needed.length > 0 ? `${typeWord(root, schema)}: ${needed.join(", ")}` : typeWord(root, schema);
+  return `${format.number(place + 1)}. ${word}`;
+}
+
 function Variants(props: ValueProps & { variants: Schema[] }) {
   const { root } = useContext(Context);
-  const at = props.value === undefined || props.value === null ? -1 : variantOf(root, props.variants, props.value);
-  const [chosen, setChosen] = useState(at);
-  const index = at >= 0 && (chosen < 0 || !props.variants[chosen] || !fits(kindOf(root, resolve(root, props.variants[chosen])), props.value as Json)) ? at : chosen;
-  const name = (schema: Schema, place: number) => {
-    const whole = resolve(root, schema);
-    const constants = Object.entries((whole["properties"] ?? {}) as Record<string, Schema>).filter(([, property]) => "const" in resolve(root, property));
-    const word = typeof whole["title"] === "string" ? whole["title"] : constants.length > 0 ? constants.map(([key, property]) => `${key} ${JSON.stringify(resolve(root, property)["const"])}`).join(", ") : typeWord(root, whole);
-    return `${place + 1}. ${word}`;
-  };
-  if (props.value !== undefined && props.value !== null && at < 0) return <RawJson {...props} />;
+  const [chosen, setChosen] = useState(-1);
+  const isSet = props.value !== undefined && props.value !== null;
+  const at = isSet ? variantOf(root, props.variants, props.value!, chosen) : -1;
+  if (isSet && at < 0) return <RawJson {...props} />;
   return (
     <>
-      <select id={props.id} className="in" aria-label={`${m.form.variant}: ${props.name}`} value={props.value === undefined || props.value === null ? -1 : index}
+      <select id={props.id} className="in" aria-label={`${m.form.variant}: ${props.name}`} value={at}
         onChange={(event) => {
           const next = Number(event.target.value);
           setChosen(next);
-          props.onChange(next < 0 ? undefined : firstValue(root, props.variants[next]!));
+          props.onChange(next < 0 ? undefined : changedTo(root, props.variants[next]!, props.value));
         }}>
         <option value={-1}>{m.form.unset}</option>
-        {props.variants.map((variant, place) => <option key={place} value={place}>{name(variant, place)}</option>)}
+        {props.variants.map((variant, place) => <option key={place} value={place}>{variantName(root, variant, place)}</option>)}
       </select>
-      {props.value !== undefined && props.value !== null && props.variants[index] !== undefined ? <div className="nest"><Value {...props} id={undefined} schema={props.variants[index]} /></div> : null}
+      {isSet ? <div className="nest"><Value {...props} key={at} id={undefined} schema={props.variants[at]!} /></div> : null}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Json } from "../api/client";
 import { checker } from "./check";
-import { firstValue, fits, isNullable, kindOf, resolve, same, type Schema, typeWord, variantOf } from "./resolve";
+import { changedTo, firstValue, fits, hasField, isNullable, kindOf, resolve, rootKind, same, type Schema, typeWord, variantOf } from "./resolve";
 
 const kind = (root: Schema, schema: Schema = root) => kindOf(root, resolve(root, schema));
 
@@ -99,4 +99,62 @@ test("a schema that contains itself ends, whatever is asked of it", () => {
     expect(typeof typeWord(schema, resolve(schema, schema))).toBe("string");
     expect(() => firstValue(schema, schema)).not.toThrow();
   }
+});
+
+describe("the arguments of a tool", () => {
+  const either: Schema = { type: "object", properties: { a: { type: "string" }, b: { type: "string" } }, anyOf: [{ required: ["a"] }, { required: ["b"] }, { not: { required: ["a"] }, properties: { b: { minLength: 2 } } }] };
+
+  test("stay one form where the kinds only say what goes together", () => {
+    expect(rootKind(either)).toMatchObject({ kind: "object", required: [] });
+    expect(rootKind({ ...either, oneOf: either.anyOf!, anyOf: [{ required: ["b", "a"] }, { required: ["b"] }] })).toMatchObject({ kind: "object", required: ["b"] });
+    // An option that draws a field, or names a constant, is a kind.
+    for (const option of [{ properties: { c: {} } }, { properties: { a: { const: "x" } } }, { additionalProperties: false }] as Schema[]) {
+      expect(rootKind({ ...either, anyOf: [option, { required: ["b"] }] }).kind).toBe("variants");
+    }
+  });
+
+  test("are an object whatever the schema says", () => {
+    const odd: Schema[] = [true, false, {}, { type: "string" }, { enum: [{ a: 1 }] }, { const: { a: 1 } }, { anyOf: [{ type: "string" }, { type: "integer" }] }, { $ref: "#" }, { type: ["object", "string"] }, { anyOf: [{ type: "object", properties: { a: {} } }, { type: "string" }] }];
+    for (const schema of odd) expect(rootKind(schema).kind, JSON.stringify(schema)).toBe("object");
+  });
+
+  test("have a field for what a condition, a dependency, a list of requirements or a second choice asks for", () => {
+    const names = (schema: Schema) => {
+      const found = rootKind(schema);
+      return found.kind === "object" ? [found.properties.map(([name]) => name), found.required] : found.kind;
+    };
+    expect(names({ type: "object", properties: { k: {} }, if: { required: ["k"] }, then: { properties: { n: { type: "integer" } }, required: ["n"] }, else: { properties: { s: {} } } })).toEqual([["k", "n", "s"], []]);
+    expect(names({ type: "object", properties: { k: {} }, allOf: [{ if: {}, then: { properties: { n: {} } } }, { if: {}, then: { properties: { o: {} } } }] })).toEqual([expect.arrayContaining(["k", "n", "o"]), []]);
+    expect(names({ type: "object", properties: { k: {} }, dependentSchemas: { k: { properties: { d: {} } } } })).toEqual([["k", "d"], []]);
+    expect(names({ type: "object", required: ["x"], patternProperties: { "^x": { type: "integer" } } })).toEqual([["x"], ["x"]]);
+    expect(names({ type: "object", properties: { k: {} }, anyOf: [{ required: ["k"] }], oneOf: [{ properties: { one: {} } }, { properties: { two: {} } }] })).toEqual([["k", "one", "two"], ["k"]]);
+  });
+
+  test("block a run only for what has a field", () => {
+    const root: Schema = { type: "object", properties: { a: { type: "object", properties: { b: {} } }, list: { items: { type: "object", properties: { c: {} } } }, any: {} } };
+    expect(["/a", "/a/b", "/list/0/c"].map((pointer) => hasField(root, {}, pointer))).toEqual([true, true, true]);
+    expect(["/x", "/a/x", "/any/x"].map((pointer) => hasField(root, { a: {} }, pointer))).toEqual([false, false, false]);
+    expect(hasField(root, { x: 1 }, "/x")).toBe(true);
+  });
+
+  test("keep what both kinds have when the kind changes", () => {
+    const [one, two]: [Schema, Schema] = [
+      { type: "object", properties: { k: { const: "x" }, name: { type: "string" }, n: { type: "integer" }, only: {} } },
+      { type: "object", properties: { k: { const: "y" }, name: { type: "string" }, n: { type: "string" } }, required: ["k"] },
+    ];
+    expect(changedTo(true, two, { k: "x", name: "kept", n: 3, only: 1 })).toEqual({ k: "y", name: "kept" });
+    expect(changedTo(true, { type: "string" }, { a: 1 })).toBe("");
+    // The chosen kind stays while no other fits better.
+    expect(variantOf(true, [one, two], { name: "x" }, 1)).toBe(1);
+    expect(variantOf(true, [one, two], { name: "x", only: 1 }, 1)).toBe(0);
+  });
+});
+
+test("references that lead to each other many times over do not hold the page", () => {
+  const $defs = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`d${n}`, { allOf: [{ $ref: `#/$defs/d${n + 1}` }, { $ref: `#/$defs/d${n + 1}` }] }]));
+  const root = { $defs: { ...$defs, d60: { type: "string" } }, type: "object", properties: { a: { $ref: "#/$defs/d0" } }, if: { $ref: "#" }, then: { $ref: "#" }, else: { $ref: "#" } } as unknown as Schema;
+  // Followed one by one this would never end.
+  const found = rootKind(root);
+  if (found.kind !== "object") throw new Error(found.kind);
+  expect(kind(root, found.properties[0]![1]).kind).toBe("json");
 });

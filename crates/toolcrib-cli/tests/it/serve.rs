@@ -289,6 +289,20 @@ fn without_a_workspace_or_a_browser_it_says_what_to_do() {
 }
 
 #[test]
+#[cfg(not(target_os = "macos"))]
+fn serve_open_opens_the_browser_with_a_link_that_signs_in() {
+    let (test, opened) = with_an_opener(Test::new());
+    let mut server = Serving::start_with(&test, &["--open"]);
+    eventually("the browser is opened", || opened.exists());
+    let link = std::fs::read_to_string(&opened).unwrap();
+    let before = format!("http://{}/ui/#code=", server.address);
+    assert!(link.starts_with(&before), "{link}");
+    assert_eq!(link.lines().count(), 1);
+    assert_eq!(sign_in(&link), "HTTP/1.1 201 Created");
+    server.kill();
+}
+
+#[test]
 fn a_socket_is_known_by_its_plain_path() {
     let test = Test::new();
     std::fs::create_dir(test.workspace().join("sub")).unwrap();

@@ -57,6 +57,9 @@ pub struct ApprovalRequest {
     /// The tool's bundle.
     #[serde(default)]
     pub bundle: String,
+    /// The tool's slug in its bundle: with the bundle and the version it names exactly this tool. Empty in questions of earlier versions.
+    #[serde(default)]
+    pub slug: String,
     /// The tool's version.
     #[serde(default)]
     pub version: String,

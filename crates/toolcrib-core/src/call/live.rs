@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::event::{Event, EventKind};
 use crate::model::caller::Caller;
 use crate::model::ids::CallId;
+use crate::model::outcome::Origin;
 use crate::spec::ToolSpec;
 
 /// An outermost call that runs or waits.
@@ -25,6 +26,9 @@ pub struct RunningCall {
     pub call_id: CallId,
     /// The tool's wire name, or what was asked for until it is found.
     pub tool: String,
+    /// Which exact tool it is, once it is found.
+    #[serde(skip)]
+    pub origin: Option<Origin>,
     /// The caller.
     pub caller: Caller,
     /// When it arrived.
@@ -93,14 +97,18 @@ impl Live {
 
     /// The call as of now.
     pub(crate) fn look(&self) -> RunningCall {
-        let found = self.found.get().map(|spec| spec.name.to_string());
+        let found = self.found.get();
         let questions = self
             .questions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         RunningCall {
             call_id: self.call_id.clone(),
-            tool: found.unwrap_or_else(|| self.asked_for.to_string()),
+            tool: found.map_or_else(|| self.asked_for.to_string(), |spec| spec.name.to_string()),
+            origin: found.map(|spec| Origin {
+                bundle: spec.bundle.clone(),
+                version: spec.version.clone(),
+            }),
             caller: self.caller.clone(),
             since: self.since,
             approval: questions.first().map(|(_, id)| id.clone()),

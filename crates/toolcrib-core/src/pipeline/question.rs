@@ -111,6 +111,7 @@ pub(super) fn question(
         expires_at: None,
         args_digest,
         bundle: spec.bundle.to_string(),
+        slug: spec.slug.to_string(),
         version: spec.version.to_string(),
         tool_digest: entry.digest().to_owned(),
         caller: call.caller.clone(),

@@ -73,6 +73,7 @@ fn question(items: Vec<HeldItem>) -> Option<Queued> {
         expires_at: None,
         bound: Vec::new(),
         bundle: String::new(),
+        slug: String::new(),
         version: String::new(),
         tool_digest: String::new(),
         caller: first.caller,

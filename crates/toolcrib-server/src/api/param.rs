@@ -53,12 +53,17 @@ pub fn query_flag(name: &'static str, about: &'static str) -> ParamDoc {
 
 /// A value of the path.
 pub fn path(name: &'static str, about: &'static str) -> ParamDoc {
+    path_of(name, about, text_schema)
+}
+
+/// A value of the path that is one of a few.
+pub fn path_of(name: &'static str, about: &'static str, schema: SchemaFn) -> ParamDoc {
     ParamDoc {
         name,
         place: ParamIn::Path,
         required: true,
         about,
-        schema: text_schema,
+        schema,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use toolcrib::crib::CheckedText;
@@ -84,9 +84,10 @@ pub(crate) fn routes() -> Vec<Route> {
             "What a format cannot say of a tool is in `losses`; calls are checked against the tool's own schema anyway. A tool that \
              cannot be expressed at all is in `dropped`.",
         )
-        .param(param::path(
+        .param(param::path_of(
             "provider",
-            "Whose format: `openai`, `openai-functions`, `openai-responses`, `anthropic`, `gemini`, `ollama` or `mcp`; or `plain`: names, descriptions and schemas as they are.",
+            "Whose format; `plain`: names, descriptions and schemas as they are.",
+            provider_schema,
         ))
         .param(param::query_text("bundle", "Only tools of this bundle, by id or slug."))
         .param(param::query_list(
@@ -114,6 +115,12 @@ pub(crate) fn routes() -> Vec<Route> {
         })
         .answers::<Checked>(200, "Its problem, if there is one."),
     ]
+}
+
+fn provider_schema(_: &mut SchemaGenerator) -> Schema {
+    let mut names: Vec<&str> = Provider::ALL.into_iter().map(Provider::as_str).collect();
+    names.push(PLAIN);
+    json_schema!({"type": "string", "enum": names})
 }
 
 fn definitions_for(crib: &Crib, asked: &ApiRequest) -> Answer {

@@ -4,6 +4,7 @@
 mod approvals;
 mod archive;
 mod browsers;
+mod build_script;
 mod bundles;
 mod calls;
 mod catalogue;

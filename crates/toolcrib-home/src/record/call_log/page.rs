@@ -29,6 +29,8 @@ pub struct CallFilter {
     pub tool: Option<String>,
     /// Of a tool of this bundle.
     pub bundle: Option<String>,
+    /// Of this version of a tool.
+    pub version: Option<String>,
     /// With this text in the tool's name, an argument, the error or the id; capitals do not count.
     pub text: Option<String>,
     /// That ended so.
@@ -134,6 +136,10 @@ impl CallFilter {
             && self.bundle.as_deref().is_none_or(|wanted| {
                 let bundle = record.bundle.as_ref();
                 bundle.is_some_and(|bundle| bundle.as_str() == wanted)
+            })
+            && self.version.as_deref().is_none_or(|wanted| {
+                let version = record.version.as_ref();
+                version.is_some_and(|version| version.as_str() == wanted)
             })
             && self
                 .text

@@ -10,6 +10,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolcrib::model::outcome::Origin;
 use toolcrib::record::CallRecord;
 use toolcrib::record::call_log::{CallFilter, CallLogReader, CallPage, CallPosition, CallStatus};
 use toolcrib::registry::RunningCall;
@@ -28,6 +29,7 @@ struct Wanted {
     who: Principal,
     tool: Option<String>,
     bundle: Option<String>,
+    version: Option<String>,
     text: Option<String>,
     parent: Option<CallId>,
     caller: Option<Caller>,
@@ -105,6 +107,7 @@ impl Wanted {
             who: asked.principal.clone(),
             tool: query.text("tool").map(str::to_owned),
             bundle: query.text("bundle").map(str::to_owned),
+            version: query.text("version").map(str::to_owned),
             text: query
                 .text("text")
                 .filter(|text| !text.is_empty())
@@ -139,15 +142,25 @@ impl Wanted {
                 false
             }
         };
-        // What runs shows neither its arguments nor its bundle.
-        if self.bundle.is_some() || self.text.is_some() || self.parent.is_some() {
+        // What runs shows neither its arguments nor the calls inside it.
+        if self.text.is_some() || self.parent.is_some() {
             return Vec::new();
         }
         let calls = api.crib().registry().running().into_iter();
         calls
             .filter(|call| is_wanted(call.approval.is_some()))
             .filter(|call| self.has(&call.tool, &call.caller, call.since))
+            .filter(|call| self.is_of(call.origin.as_ref()))
             .collect()
+    }
+
+    /// Whether a call that runs is one of the wanted bundle and version; before its tool is found it is of none.
+    fn is_of(&self, origin: Option<&Origin>) -> bool {
+        let is = |wanted: &Option<String>, own: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| own == Some(wanted))
+        };
+        is(&self.bundle, origin.map(|origin| origin.bundle.as_str()))
+            && is(&self.version, origin.map(|origin| origin.version.as_str()))
     }
 
     /// Which records are wanted; `None` if none is.
@@ -168,6 +181,7 @@ impl Wanted {
         Some(CallFilter {
             tool: self.tool.clone(),
             bundle: self.bundle.clone(),
+            version: self.version.clone(),
             text: self.text.clone(),
             parent: self.parent.clone(),
             status,

@@ -54,6 +54,7 @@ pub(crate) fn routes() -> Vec<Route> {
         )
         .param(param::query_text("tool", "Only calls of this tool, by its name."))
         .param(param::query_text("bundle", "Only calls of tools of this bundle, by its slug."))
+        .param(param::query_text("version", "Only calls of this version of a tool."))
         .param(param::query_text("text", "Only calls with this text in the tool's name, an argument, the error or the id; capitals do not count."))
         .param(param::query_text("parent", "Only calls that this call's tool made."))
         .param(param::query(

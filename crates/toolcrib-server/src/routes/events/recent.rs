@@ -103,6 +103,7 @@ pub(crate) fn call_as_it_comes(
     move |call_id| RunningCall {
         call_id,
         tool,
+        origin: None,
         caller,
         since: Timestamp::now(),
         approval: None,

@@ -46,6 +46,11 @@ async fn a_list_is_all_of_them_or_those_of_one_status() {
     file(&scene, "a.txt");
     let call = asks(&scene, "delete_file", json!({"path": "a.txt"}));
     let question = one_pending(&scene).await;
+    // It names exactly its tool: there may be other versions.
+    assert_eq!(
+        ["bundle", "slug", "version"].map(|name| question[name].as_str().unwrap()),
+        ["core", "delete-file", "v1"]
+    );
     operator
         .post(&at(&question), answer(&question, false))
         .await;

@@ -331,6 +331,39 @@ async fn calls_are_listed_page_by_page_and_by_filters() {
 }
 
 #[tokio::test]
+async fn calls_are_listed_by_bundle_and_version_while_they_run_and_after() {
+    let stage = Stage::new();
+    let (status, tools) = stage.operator().get("/api/tools?tools=hold").await;
+    assert_eq!(status, 200, "{tools}");
+    let (bundle, version) = (
+        tools["tools"][0]["bundle"].as_str().unwrap().to_owned(),
+        tools["tools"][0]["version"].as_str().unwrap().to_owned(),
+    );
+    let operator = stage.operator().header("prefer", "respond-async");
+    let id = begin(&operator, call("hold", json!({}))).await;
+    let only = async |query: String| {
+        let path = format!("/api/calls?tool=hold&{query}");
+        let (status, page) = stage.operator().get(&path).await;
+        assert_eq!(status, 200, "{query}: {page}");
+        page["calls"].as_array().unwrap().len()
+    };
+    let listed = async || {
+        [
+            only(format!("bundle={bundle}&version={version}")).await,
+            only(format!("version={version}")).await,
+            only("bundle=other".to_owned()).await,
+            only("version=v77".to_owned()).await,
+        ]
+    };
+    assert_eq!(listed().await, [1, 1, 0, 0], "while it runs");
+    stage.release.add_permits(1);
+    let path = format!("/api/calls/{id}?waitMs=20000");
+    let (_, state) = stage.operator().get(&path).await;
+    assert_eq!(state["status"], "done", "{state}");
+    assert_eq!(listed().await, [1, 1, 0, 0], "after it ended");
+}
+
+#[tokio::test]
 async fn cancelling_ends_a_call_and_reports_its_status() {
     let stage = Stage::new();
     let operator = stage.operator().header("prefer", "respond-async");
