@@ -37,7 +37,7 @@ impl Bench {
             std::fs::write(at(file), "{}").unwrap();
         }
         std::fs::write(at("bin/npm"), NPM).unwrap();
-        std::fs::set_permissions(at("bin/npm"), PermissionsExt::from_mode(0o755)).unwrap();
+        std::fs::set_permissions(at("bin/npm"), std::fs::Permissions::from_mode(0o755)).unwrap();
         let script = at("build-script");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("build.rs");
         let cargo = std::env::var_os("CARGO").map(PathBuf::from);

@@ -49,6 +49,7 @@ fn logged(kind: AccessLog) -> (Scene, impl Fn() -> String) {
         access_log: kind,
         sink: Sink(Box::new(kept.clone())),
         telemetry: None,
+        time: None,
     });
     let scene = Scene::observed(|options| options, observer.clone());
     let text = move || {
