@@ -8,6 +8,7 @@ mod commands;
 mod complete;
 mod duration;
 mod failure;
+mod hooks;
 mod ids;
 mod local_time;
 mod output;

@@ -18,6 +18,7 @@ Examples:
   toolcrib connect vscode --print             what to paste, and nothing is written
   toolcrib connect generic --file mcp.json    any other client with `mcpServers` in a JSON file
   toolcrib connect claude-desktop --undo      take it out again
+  toolcrib connect claude-code --hooks        judge its own commands and edits by your rules, too
 
 The entry starts this very program with the workspace named, since windows are opened from anywhere.
 Claude Code, Codex, Gemini CLI, opencode and Copilot CLI start it where you work; it is named for them
@@ -36,6 +37,9 @@ pub(crate) struct ConnectArgs {
     /// Go to a server that runs; the one of this home unless named
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with_all = ["bundles", "client"])]
     pub(crate) http: Option<Option<String>>,
+    /// Have the client's own commands, edits and requests judged by your rules (docs/hooks.md)
+    #[arg(long, requires = "target", conflicts_with_all = ["http", "bundles", "name"])]
+    pub(crate) hooks: bool,
     /// The name of the server in the client
     #[arg(long, value_name = "NAME", default_value = "toolcrib")]
     pub(crate) name: String,

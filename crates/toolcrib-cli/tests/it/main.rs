@@ -24,6 +24,7 @@ mod harness;
 mod held;
 mod help;
 mod hidden;
+mod hook;
 mod http_authoring;
 mod http_files;
 mod http_tools;
