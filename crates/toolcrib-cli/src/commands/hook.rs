@@ -1,4 +1,4 @@
-//! `toolcrib hook`: judges a call that another program is about to make with a tool of its own, and notes how it ended.
+//! `toolcrib hook`: judges a call that another program is about to make with its own tool, and notes how it ended.
 //!
 //! Whatever goes wrong here exits with 2, which programs take for *no*: a call that was not judged is not made. Only what comes after a
 //! call fails without harm. The process ends without tidying up, since a program waits for it.

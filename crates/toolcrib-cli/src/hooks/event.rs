@@ -1,6 +1,6 @@
 //! Reading what a program's hook sends: [`Event`].
 //!
-//! What is not the JSON that is expected is an error, and an error blocks: a call that was not understood was not judged.
+//! Everything but the expected JSON is an error, and an error blocks: a call that was not understood was not judged.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use super::HookClient;
 /// The largest event that is read. A program sends the content of a file that it writes.
 pub(crate) const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What a program says about a call of a tool of its own.
+/// What a program says about a call that it makes itself.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Event {
     pub(crate) phase: Phase,
@@ -34,7 +34,7 @@ pub(crate) struct Event {
     pub(crate) input: Map<String, Value>,
     /// The program's mode of permissions.
     pub(crate) mode: Option<String>,
-    /// Whether a program without a dialect of its own can ask its person.
+    /// Whether a program without its own dialect can ask its person.
     pub(crate) can_ask: bool,
     /// Whether the answer has the field names of Copilot CLI (`toolName`) rather than those of VS Code (`tool_name`).
     pub(crate) is_camel: bool,
@@ -285,7 +285,7 @@ impl Fields<'_> {
         })
     }
 
-    /// The format of programs without a dialect of their own; see docs/hooks.md.
+    /// The format of programs without their own dialect; see docs/hooks.md.
     fn generic(&self) -> Result<Event, EventProblem> {
         let name = self.needed("event")?;
         let phase = match name.as_str() {

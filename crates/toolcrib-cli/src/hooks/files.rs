@@ -20,7 +20,7 @@ const CODEX: &str = "Bash|apply_patch|view_image";
 const CURSOR: &str = "Shell|Read|Write|Edit|StrReplace|Delete|WebFetch|Grep|Glob|LS";
 const GEMINI: &str = "run_shell_command|read_file|read_many_files|write_file|replace|web_fetch|glob|grep_search|search_file_content|list_directory";
 
-/// What is written for one event.
+/// The entry for one event.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct HookEntry {
     pub(crate) event: &'static str,
@@ -35,7 +35,7 @@ pub(crate) struct HooksFile<'a> {
 }
 
 impl HooksFile<'_> {
-    /// What is written, for a command that waits so long for a person.
+    /// The entries, for a command that waits so long for a person.
     pub(crate) fn entries(
         client: HookClient,
         words: &[String],

@@ -1,4 +1,4 @@
-//! The hooks of other programs: what they say about calls of their own tools, and how they are answered.
+//! The hooks of other programs: what they report about calls of their tools, and how they are answered.
 //!
 //! ```text
 //! mod       which programs there are, what each of them can be answered

@@ -173,7 +173,7 @@ fn every_command_of_a_compound_has_to_be_allowed() {
     ] {
         let found = decision(&hook(&test, &["claude-code"], &bash(command, command)));
         match expected {
-            // What is not understood may be asked about; it is not allowed.
+            // A text that is not understood may be asked about; it is not allowed.
             Value::Null => assert_ne!(found, "allow", "{command}"),
             expected => assert_eq!(found, expected, "{command}"),
         }
@@ -254,7 +254,7 @@ fn a_grant_answers_what_a_rule_asks() {
     let ran = hook(&test, &["claude-code"], &bash("git push origin main", "t1"));
     assert_eq!(decision(&ran), "allow", "{ran:?}");
     assert!(ran.stdout.contains("allowed by grant "), "{ran:?}");
-    // It covers that command, not what stands beside it.
+    // It covers that command, not the command beside it.
     let ran = hook(
         &test,
         &["claude-code"],

@@ -1,4 +1,4 @@
-//! Calls that another program makes with tools of its own: judged by the same rules and grants, recorded, never run here.
+//! Calls that another program makes with its own tools: judged by the same rules and grants, recorded, never run here.
 //!
 //! The program's tool is described as a call of ours that means the same: its `Bash` is `shell`, its `Read` is `read_file`. What our own
 //! tool would ask about or refuse does not count, since it does not run: a path outside of the workspace, a missing sandbox. Nothing here
@@ -37,7 +37,7 @@ use crate::workspace::Workspace;
 /// How often a question is put again whose files changed, or whose approval another call used.
 const MAX_ASKED: usize = 3;
 
-/// A call that another program is about to make with a tool of its own.
+/// A call that another program is about to make with its own tool.
 #[derive(Debug, Clone)]
 pub struct ElsewhereCall {
     /// The tool here that means the same.

@@ -111,14 +111,14 @@ pub struct CallRecord {
     /// The steps of its tool in the order in which they began, at most [`MAX_STEPS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepRecord>,
-    /// Of a call that another program makes with a tool of its own: what its hook noted.
+    /// Of a call that another program makes with its own tool: what its hook noted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hook: Option<HookNote>,
     /// The arguments, secrets masked, long texts shortened.
     pub parameters: JsonObject,
 }
 
-/// What the hook of another program noted about a call that the program makes with a tool of its own.
+/// What the hook of another program noted about a call that the program makes with its own tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HookNote {

@@ -71,7 +71,7 @@ impl Registry {
         pipeline::plan(&self.0, request)
     }
 
-    /// Judges a call that another program is about to make with a tool of its own, by the rules and grants that hold for calls here, and
+    /// Judges a call that another program is about to make with its own tool, by the rules and grants that hold for calls here, and
     /// records it.
     ///
     /// Needs a Tokio runtime with time enabled.

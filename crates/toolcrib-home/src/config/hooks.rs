@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Config;
 
-/// How calls are judged that other programs make with tools of their own: the settings `hooks.*`.
+/// How calls are judged that other programs make with their own tools: the settings `hooks.*`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HookSettings {
     /// `hooks.waitMs`: how long a person may take to answer in the approvals queue.

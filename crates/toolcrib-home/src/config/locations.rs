@@ -77,7 +77,7 @@ impl Surroundings {
         }
     }
 
-    /// The same, as of a process in another directory; none changes nothing.
+    /// As if the process were in another directory; without one nothing changes.
     #[must_use]
     pub fn starting_in(mut self, directory: Option<PathBuf>) -> Self {
         self.directory = directory.or(self.directory);

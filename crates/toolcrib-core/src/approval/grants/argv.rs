@@ -192,7 +192,7 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
     is_covered.then_some(words)
 }
 
-/// The commands of a text that is nothing but simple commands in lists and pipelines, each a text of its own that a pattern can cover;
+/// The commands of a text that is nothing but simple commands in lists and pipelines, each as a text that a pattern can cover;
 /// `None` for every other text. An interpreter that reads from a pipe is not one: its program comes from there.
 pub(crate) fn parts(text: &str) -> Option<Vec<&str>> {
     let script = read(text);
