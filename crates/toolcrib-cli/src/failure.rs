@@ -41,6 +41,11 @@ impl CliError {
         self
     }
 
+    /// What went wrong.
+    pub(crate) fn message(&self) -> &str {
+        self.error.message()
+    }
+
     /// A panic that reached the top.
     pub(crate) fn bug(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();

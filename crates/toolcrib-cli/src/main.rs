@@ -9,6 +9,7 @@ mod complete;
 mod duration;
 mod failure;
 mod home_paths;
+mod hooks;
 mod ids;
 mod local_time;
 mod output;

@@ -18,6 +18,7 @@ Examples:
   toolcrib connect vscode --print             print what to paste; write nothing
   toolcrib connect generic --file mcp.json    any other client that has `mcpServers` in a JSON file
   toolcrib connect claude-desktop --undo      remove the entry again
+  toolcrib connect claude-code --hooks        judge its own commands and edits by your rules, too
 
 The entry starts this program and names the workspace, because most clients do not start it in your \
 project. Claude Code, Codex, Gemini CLI, opencode and Copilot CLI do; for them the workspace is named only \
@@ -35,6 +36,9 @@ pub(crate) struct ConnectArgs {
     /// Connect to a running server [default: the one of this home]
     #[arg(long, value_name = "URL", num_args = 0..=1, conflicts_with_all = ["bundles", "client"])]
     pub(crate) http: Option<Option<String>>,
+    /// Have the client's own commands, edits and requests judged by your rules (docs/hooks.md)
+    #[arg(long, requires = "target", conflicts_with_all = ["http", "bundles", "name"])]
+    pub(crate) hooks: bool,
     /// The name of the server in the client
     #[arg(long, value_name = "NAME", default_value = "toolcrib")]
     pub(crate) name: String,

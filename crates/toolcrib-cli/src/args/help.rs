@@ -35,7 +35,9 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ),
     (
         "Connect models and programs",
-        &["connect", "mcp", "serve", "ui", "clients", "upstream"],
+        &[
+            "connect", "hook", "mcp", "serve", "ui", "clients", "upstream",
+        ],
     ),
     (
         "Set up and look up",

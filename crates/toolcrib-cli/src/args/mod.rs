@@ -7,6 +7,7 @@ mod clients;
 mod connect;
 mod converse;
 mod help;
+mod hook;
 mod inspect;
 mod manage;
 mod mcp;
@@ -32,6 +33,7 @@ pub(crate) use clients::ClientsCommand;
 pub(crate) use connect::ConnectArgs;
 pub(crate) use converse::{AnswerArgs, ChatArgs};
 pub(crate) use help::{command, manual};
+pub(crate) use hook::HookArgs;
 pub(crate) use inspect::{
     CallsCommand, ExplainArgs, ListArgs, SchemaArgs, SearchArgs, ShowArgs, StatsArgs,
 };
@@ -195,6 +197,8 @@ pub(crate) enum Command {
     Mcp(McpArgs),
     /// Connect Claude, Cursor, VS Code, Codex and others to your tools
     Connect(ConnectArgs),
+    /// Judge a program's own tool call by your rules, as its hook
+    Hook(HookArgs),
     /// Manage tokens of programs that call tools over HTTP
     #[command(subcommand)]
     Clients(ClientsCommand),

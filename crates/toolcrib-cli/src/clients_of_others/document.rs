@@ -98,23 +98,7 @@ impl Document<'_> {
     pub(crate) fn with(&self, name: &str, server: &Map<String, Value>) -> Result<String, String> {
         let (mark, text) = split_mark(self.text);
         let changed = match self.format {
-            Format::Json => {
-                let (root, servers) = self.parsed(text)?;
-                let servers = match servers {
-                    Some(servers) => servers,
-                    None => root.object_value_or_set().object_value_or_set(self.key),
-                };
-                let input = input_of(&Value::Object(server.clone()));
-                match servers.get(name) {
-                    Some(known) => known.set_value(input),
-                    None => drop(servers.append(name, input)),
-                }
-                let changed = root.to_string();
-                match text.trim().is_empty() {
-                    true => format!("{}\n", changed.trim_end()),
-                    false => changed,
-                }
-            }
+            Format::Json => return self.with_value(name, &Value::Object(server.clone())),
             Format::Toml => self.toml(text, |document| {
                 let root = document.as_table_mut();
                 if !root.contains_key(self.key) {
@@ -142,6 +126,26 @@ impl Document<'_> {
             Format::Yaml => yaml::with(text, self.key, name, server)?,
         };
         Ok(format!("{mark}{changed}"))
+    }
+
+    /// The text of a JSON file with any value in its table, new or in the place of the one with its name.
+    pub(crate) fn with_value(&self, name: &str, value: &Value) -> Result<String, String> {
+        let (mark, text) = split_mark(self.text);
+        let (root, servers) = self.parsed(text)?;
+        let servers = match servers {
+            Some(servers) => servers,
+            None => root.object_value_or_set().object_value_or_set(self.key),
+        };
+        let input = input_of(value);
+        match servers.get(name) {
+            Some(known) => known.set_value(input),
+            None => drop(servers.append(name, input)),
+        }
+        let changed = root.to_string();
+        Ok(match text.trim().is_empty() {
+            true => format!("{mark}{}\n", changed.trim_end()),
+            false => format!("{mark}{changed}"),
+        })
     }
 
     /// The text without a server; the table of servers goes too if that was all it had and `and_table` says so.
@@ -231,7 +235,11 @@ impl Document<'_> {
     }
 
     fn no_table(&self) -> String {
-        format!("`{}` in it is not a table of servers", self.key)
+        let what = match self.key {
+            "hooks" => "events",
+            _ => "servers",
+        };
+        format!("`{}` in it is not a table of {what}", self.key)
     }
 
     /// Changes a TOML text. Its writer ends lines in one way only, so what has both is left alone.

@@ -266,6 +266,69 @@ impl OtherClient {
         }
     }
 
+    /// Where it has its hooks; `None` where it has none that are known.
+    pub(crate) fn hooks_path(
+        self,
+        scope: Scope,
+        project: &Path,
+        directories: &Directories,
+    ) -> Option<PathBuf> {
+        const COPILOT: &str = "hooks/toolcrib.json";
+        let home = directories.home.as_deref();
+        match (scope, self) {
+            (Scope::User, OtherClient::ClaudeCode) => Some(match &directories.claude {
+                Some(claude) => claude.join("settings.json"),
+                None => home?.join(".claude/settings.json"),
+            }),
+            (Scope::User, OtherClient::Codex) => {
+                Some(directories.codex.as_deref()?.join("hooks.json"))
+            }
+            (Scope::User, OtherClient::Cursor) => Some(home?.join(".cursor/hooks.json")),
+            (Scope::User, OtherClient::Gemini) => Some(home?.join(".gemini/settings.json")),
+            (Scope::User, OtherClient::CopilotCli | OtherClient::VsCode) => {
+                Some(match &directories.copilot {
+                    Some(copilot) => copilot.join(COPILOT),
+                    None => home?.join(".copilot").join(COPILOT),
+                })
+            }
+            (Scope::Project, OtherClient::ClaudeCode) => {
+                Some(project.join(".claude/settings.json"))
+            }
+            (Scope::Project, OtherClient::Codex) => Some(project.join(".codex/hooks.json")),
+            (Scope::Project, OtherClient::Cursor) => Some(project.join(".cursor/hooks.json")),
+            (Scope::Project, OtherClient::Gemini) => Some(project.join(".gemini/settings.json")),
+            (Scope::Project, OtherClient::CopilotCli | OtherClient::VsCode) => {
+                Some(project.join(".github").join(COPILOT))
+            }
+            (
+                _,
+                OtherClient::ClaudeDesktop
+                | OtherClient::LmStudio
+                | OtherClient::Zed
+                | OtherClient::Windsurf
+                | OtherClient::Cline
+                | OtherClient::Roo
+                | OtherClient::Opencode
+                | OtherClient::Goose
+                | OtherClient::Jetbrains
+                | OtherClient::Generic,
+            ) => None,
+        }
+    }
+
+    /// What makes it see a change of its hooks.
+    pub(crate) fn next_step_for_hooks(self) -> &'static str {
+        match self {
+            OtherClient::Codex => "start Codex again and trust the hook when it asks (`/hooks`)",
+            OtherClient::ClaudeCode => "start Claude Code again; `/hooks` in it shows them",
+            OtherClient::Gemini => "start Gemini CLI again; `/hooks` in it shows them",
+            OtherClient::Cursor => {
+                "Cursor reads the file at once; Cursor Settings, Hooks shows them"
+            }
+            _ => "start the program again",
+        }
+    }
+
     /// What makes it see a change of its file.
     pub(crate) fn next_step(self) -> &'static str {
         match self {

@@ -403,6 +403,18 @@ fn show(record: &CallRecord, output: &Output) {
             visible(&approval.reason)
         ));
     }
+    if let Some(note) = &record.hook {
+        let end = match note.over {
+            true => "",
+            false => "; its end is not known",
+        };
+        output.line(&format!(
+            "hook      `{}` of {}, answered {}{end}",
+            visible(&note.tool),
+            visible(&note.client),
+            note.answer.as_str()
+        ));
+    }
     for exchange in &record.network {
         let status = exchange.status.map_or_else(
             || "no answer".to_owned(),

@@ -3,6 +3,7 @@
 //! Their files are theirs: the change is shown before it is made, a copy is kept, and nothing but our entry is touched.
 
 mod entry;
+mod hooks;
 mod installed;
 mod records;
 mod undo;
@@ -22,6 +23,7 @@ use crate::clients_of_others::{
 };
 use crate::failure::CliError;
 use crate::output::Output;
+pub(super) use hooks::{HookedClient, hooked};
 pub(super) use installed::{Connected, connected};
 use records::{Record, Records};
 
@@ -30,6 +32,9 @@ pub(super) fn connect(args: &ConnectArgs, global: &Global, output: &Output) -> D
     let Some(client) = args.target else {
         return installed::list(&crib, output);
     };
+    if args.hooks {
+        return hooks::connect(client, args, &crib, global, output);
+    }
     check_name(&args.name)?;
     let place = place(client, args, &crib)?;
     if args.print {

@@ -1,6 +1,7 @@
 //! `toolcrib doctor`: does everything work, and if not, what to do?
 
 mod clients;
+mod hooks;
 mod store;
 
 use std::fs;
@@ -180,6 +181,7 @@ fn look(crib: &Crib, findings: &mut Vec<Finding>) {
     tool_files(crib, findings);
     store::look(crib, findings);
     clients::look(crib, findings);
+    hooks::look(crib, findings);
 }
 
 /// The files of secrets: those that are damaged, or that others may read.

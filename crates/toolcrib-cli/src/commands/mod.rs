@@ -18,6 +18,7 @@ mod explain;
 mod format;
 mod grants;
 mod held;
+mod hook;
 mod list;
 mod mcp;
 mod names;
@@ -66,6 +67,9 @@ pub(crate) type Done = Result<ExitCode, CliError>;
 
 pub(crate) fn dispatch(cli: &Cli, output: &Output) -> Done {
     let global = &cli.global;
+    if let Command::Hook(args) = &cli.command {
+        return Ok(hook::hook(args, global, output));
+    }
     let home = match writes::writes(&cli.command) {
         true => writes::admit(global)?,
         false => None,
@@ -123,6 +127,8 @@ fn carry_out(cli: &Cli, output: &Output) -> Done {
         Command::Serve(args) => here("serve").and_then(|()| serve::serve(args, global, output)),
         Command::Ui(args) => here("ui").and_then(|()| ui::ui(args, global, output)),
         Command::Mcp(args) => here("mcp").and_then(|()| mcp::mcp(args, global, output)),
+        // It is answered before anything else is looked at: whatever goes wrong has to block.
+        Command::Hook(args) => Ok(hook::hook(args, global, output)),
         Command::Connect(args) => {
             here("connect").and_then(|()| connect::connect(args, global, output))
         }

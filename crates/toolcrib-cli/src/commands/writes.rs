@@ -75,6 +75,7 @@ pub(super) fn writes(command: &Command) -> bool {
         | Command::Ui(_)
         | Command::Mcp(_)
         | Command::Connect(_)
+        | Command::Hook(_)
         | Command::Sandbox(_) => true,
     }
 }

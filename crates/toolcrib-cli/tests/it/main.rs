@@ -25,6 +25,7 @@ mod held;
 mod help;
 mod hidden;
 mod home_files;
+mod hook;
 mod http_authoring;
 mod http_files;
 mod http_tools;

@@ -294,7 +294,7 @@ pub(super) fn invalid(entry: &Entry, faults: &[Fault]) -> ToolError {
     ToolError::new(ErrorCode::InvalidArguments, message).with_detail("faults", faults)
 }
 
-fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
+pub(super) fn blocked(entry: &Entry, judgement: &Judgement) -> ToolError {
     let why: Vec<String> = judgement
         .findings
         .iter()

@@ -304,7 +304,7 @@ async fn judge_edit(
 }
 
 /// Puts the question to the approver. The outer error is that of a call that was cancelled.
-async fn ask(
+pub(super) async fn ask(
     request: ApprovalRequest,
     call: &Call<'_>,
 ) -> Result<Result<ApprovalResponse, NoAnswer>, ToolError> {
@@ -391,7 +391,7 @@ async fn covering(
 
 /// Makes the grant that came with an answer, and returns its id or why there is none.
 #[expect(clippy::too_many_arguments, reason = "all of one call")]
-async fn make_grant(
+pub(super) async fn make_grant(
     wanted: GrantRequest,
     request: &ApprovalRequest,
     question: &str,

@@ -22,7 +22,7 @@ use crate::model::mask::Masker;
 use crate::model::outcome::{
     ApprovalTrail, HeldNote, Origin, Outcome, SandboxUse, Timing, ToolOutput, milliseconds,
 };
-use crate::record::CallRecord;
+use crate::record::{CallRecord, HookNote};
 use crate::spec::ToolSpec;
 
 /// Collects what the stages learn. Whatever happens to the call, [`finish`](Trace::finish) or, when
@@ -47,6 +47,7 @@ pub(super) struct Trace<'a> {
     held: Vec<HeldNote>,
     truncated: bool,
     warnings: Vec<String>,
+    hook: Option<HookNote>,
     /// What the tool uses, from when it runs.
     context: Option<CallContext>,
     started_at: Timestamp,
@@ -101,6 +102,7 @@ impl<'a> Trace<'a> {
             held: Vec::new(),
             truncated: false,
             warnings: Vec::new(),
+            hook: None,
             context: None,
             started_at: begun.at,
             started: begun.started,
@@ -124,6 +126,11 @@ impl<'a> Trace<'a> {
 
     pub(super) fn approval(&mut self, trail: ApprovalTrail) {
         self.approval = Some(trail);
+    }
+
+    /// What the program was answered that makes the call itself.
+    pub(super) fn hook(&mut self, note: HookNote) {
+        self.hook = Some(note);
     }
 
     /// What the caller should know of the arguments.
@@ -297,6 +304,7 @@ impl<'a> Trace<'a> {
                     _ => "cancelled",
                 },
             ),
+            hook: self.hook.take(),
             parameters: std::mem::take(&mut self.parameters),
         };
         // Recorders and hooks are someone's code; a call never panics, and a broken hook costs no record.

@@ -111,8 +111,53 @@ pub struct CallRecord {
     /// The steps of its tool in the order in which they began, at most [`MAX_STEPS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepRecord>,
+    /// Of a call that another program makes with its own tool: what its hook noted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hook: Option<HookNote>,
     /// The arguments, secrets masked, long texts shortened.
     pub parameters: JsonObject,
+}
+
+/// What the hook of another program noted about a call that the program makes with its own tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HookNote {
+    /// The program: `claude-code`, `codex`.
+    pub client: String,
+    /// What the program calls its tool.
+    pub tool: String,
+    /// What it was answered.
+    pub answer: HookAnswer,
+    /// Whether this is the last that is recorded of the call: it was refused, or the program reported its end. A record without it is
+    /// replaced by a later one with its id.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub over: bool,
+}
+
+/// What a program was answered that asked about a call of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HookAnswer {
+    /// It may make the call without asking.
+    Allow,
+    /// It has to ask its person.
+    Ask,
+    /// It may not make the call.
+    Deny,
+    /// Nothing: its own permissions apply.
+    None,
+}
+
+impl HookAnswer {
+    /// The word for it, as in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HookAnswer::Allow => "allow",
+            HookAnswer::Ask => "ask",
+            HookAnswer::Deny => "deny",
+            HookAnswer::None => "none",
+        }
+    }
 }
 
 impl CallRecord {
@@ -141,6 +186,7 @@ impl CallRecord {
             truncated: self.truncated,
             network: self.network.clone(),
             steps: self.steps.clone(),
+            hook: self.hook.clone(),
             parameters,
         }
     }

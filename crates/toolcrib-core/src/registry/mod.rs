@@ -21,7 +21,7 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::CallId;
 use crate::model::outcome::Outcome;
 use crate::model::sandbox_plan::SandboxPlan;
-use crate::pipeline::{self, Plan};
+use crate::pipeline::{self, ElsewhereCall, ElsewhereEnd, Plan, Ruling};
 use crate::record::{CallRecord, RecordSubscription};
 use crate::wire::{DefinitionOptions, Definitions, Provider, definitions};
 use crate::workspace::Workspace;
@@ -69,6 +69,19 @@ impl Registry {
     /// Says what a call would do, without doing it.
     pub fn plan(&self, request: CallRequest) -> Result<Plan, ToolError> {
         pipeline::plan(&self.0, request)
+    }
+
+    /// Judges a call that another program is about to make with its own tool, by the rules and grants that hold for calls here, and
+    /// records it.
+    ///
+    /// Needs a Tokio runtime with time enabled.
+    pub async fn judge_elsewhere(&self, call: ElsewhereCall) -> Ruling {
+        pipeline::judge_elsewhere(&self.0, call).await
+    }
+
+    /// Records how a call ended that another program made; `judged` is its record so far.
+    pub fn over_elsewhere(&self, judged: CallRecord, end: ElsewhereEnd) {
+        pipeline::over_elsewhere(&self.0, judged, end);
     }
 
     /// What could be granted along with such a call, from narrow to wide; the error says why nothing can.

@@ -77,6 +77,13 @@ impl Surroundings {
         }
     }
 
+    /// As if the process were in another directory; without one nothing changes.
+    #[must_use]
+    pub fn starting_in(mut self, directory: Option<PathBuf>) -> Self {
+        self.directory = directory.or(self.directory);
+        self
+    }
+
     /// An environment variable that is set and not empty; `None` inside when it is not text.
     pub fn variable(&self, name: &str) -> Option<Option<&str>> {
         let value = self.variables.get(name).filter(|value| !value.is_empty())?;

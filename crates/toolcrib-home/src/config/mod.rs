@@ -3,6 +3,7 @@
 mod chat;
 mod databases;
 mod edit;
+mod hooks;
 mod locations;
 mod mcp;
 mod rules;
@@ -24,6 +25,7 @@ use serde_json::Value;
 pub use chat::ChatSettings;
 use databases::DATABASES;
 pub use edit::{Changed, SettingChange, change_home, change_text, check_text, replace_home};
+pub use hooks::HookSettings;
 pub use locations::{NoHome, NoWorkspace, Surroundings};
 pub use mcp::McpSettings;
 pub use rules::load_rules;

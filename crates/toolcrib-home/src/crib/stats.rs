@@ -247,6 +247,7 @@ mod tests {
             truncated: false,
             network: Vec::new(),
             steps: Vec::new(),
+            hook: None,
             parameters: crate::model::JsonObject::new(),
         }
     }

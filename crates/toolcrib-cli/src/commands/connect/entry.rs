@@ -16,6 +16,7 @@ use super::super::mcp;
 use crate::args::{ConnectArgs, Global};
 use crate::clients_of_others::OtherClient;
 use crate::failure::CliError;
+use crate::hooks::HookClient;
 use crate::output::Output;
 
 /// Where `toolcrib serve` listens unless told otherwise.
@@ -79,15 +80,45 @@ pub(super) fn entry(
         option("--client", caller.clone());
     }
     say_variables(output);
-    let program = program()?;
-    let command = match args.project && is_found_by_name(&program) {
-        true => "toolcrib".to_owned(),
-        false => text(&program)?,
-    };
+    let command = program_word(args)?;
     if args.project {
         say_places(&command, &words, output);
     }
     Ok(client.program(&command, &words))
+}
+
+/// The words of the command that a client's hook starts.
+pub(super) fn hook_words(
+    client: HookClient,
+    args: &ConnectArgs,
+    crib: &Crib,
+    output: &Output,
+) -> Result<Vec<String>, CliError> {
+    mcp::caller(args.client.as_deref(), &Clients::of_home(crib.home()))?;
+    let mut words = Vec::new();
+    if usual_home().as_deref() != Some(crib.home()) {
+        words.extend(["--home".to_owned(), text(crib.home())?]);
+    }
+    let command = program_word(args)?;
+    if args.project {
+        say_places(&command, &words, output);
+    }
+    say_variables(output);
+    words.insert(0, command);
+    words.extend(["hook".to_owned(), client.word().to_owned()]);
+    if let Some(caller) = &args.client {
+        words.extend(["--client".to_owned(), caller.clone()]);
+    }
+    Ok(words)
+}
+
+/// This program, as the file names it.
+fn program_word(args: &ConnectArgs) -> Result<String, CliError> {
+    let program = program()?;
+    match args.project && is_found_by_name(&program) {
+        true => Ok("toolcrib".to_owned()),
+        false => text(&program),
+    }
 }
 
 /// Whether the entry of someone's own file says which workspace.

@@ -192,6 +192,44 @@ pub(super) fn simple_words<'a>(text: &str, script: &'a Script) -> Option<Vec<&'a
     is_covered.then_some(words)
 }
 
+/// The commands of a text that is nothing but simple commands in lists and pipelines, each as a text that a pattern can cover;
+/// `None` for every other text. An interpreter that reads from a pipe is not one: its program comes from there.
+pub(crate) fn parts(text: &str) -> Option<Vec<&str>> {
+    let script = read(text);
+    if script.is_cut || script.fork_bomb || !script.doubts.is_empty() {
+        return None;
+    }
+    let (mut parts, mut end) = (Vec::new(), 0);
+    for command in &script.commands {
+        let between = text.get(end..command.span.start)?;
+        if !between.chars().all(is_separator) {
+            return None;
+        }
+        let part = text.get(command.span.clone())?.trim();
+        let name = name_of(part)?;
+        let reads_a_program = command.piped && is_interpreter(&name);
+        if reads_a_program || command.directory != Directory::Start {
+            return None;
+        }
+        parts.push(part);
+        end = command.span.end;
+    }
+    let rest = text.get(end..)?;
+    (!parts.is_empty() && rest.chars().all(is_separator)).then_some(parts)
+}
+
+/// The name of the one simple command that a text is.
+fn name_of(text: &str) -> Option<String> {
+    let script = read(text);
+    let words = simple_words(text, &script)?;
+    words.first().map(|name| (*name).to_owned())
+}
+
+/// What may be between two commands: `&&`, `||`, `|`, `;`, `&`, the end of a line.
+fn is_separator(c: char) -> bool {
+    matches!(c, '&' | '|' | ';' | ' ' | '\t' | '\n')
+}
+
 /// Whether a command takes something away.
 pub(super) fn removes(name: &str) -> bool {
     let name = base(name);

@@ -14,6 +14,7 @@ mod shape;
 mod simulate;
 mod store;
 
+pub(crate) use argv::parts;
 pub use argv::{Argv, ArgvError, ArgvWord};
 pub use fit::{fit, grantable};
 #[doc(hidden)]

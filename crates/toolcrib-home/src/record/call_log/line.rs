@@ -226,6 +226,7 @@ mod tests {
             truncated: false,
             network: Vec::new(),
             steps: Vec::new(),
+            hook: None,
             parameters,
         }
     }

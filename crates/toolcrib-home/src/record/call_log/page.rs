@@ -9,7 +9,7 @@ use std::str::FromStr;
 use jiff::{SignedDuration, Timestamp};
 
 use super::file::LogName;
-use super::reader::{CallLogReader, Line};
+use super::reader::{CallLogReader, Line, Over};
 use crate::model::caller::Caller;
 use crate::model::error::ErrorCode;
 use crate::model::ids::CallId;
@@ -242,9 +242,11 @@ impl CallLogReader {
             ..CallFilter::default()
         };
         let mut unreadable = 0;
+        let mut over = Over::default();
         self.read_backwards(None, |line| {
             match line.parse() {
                 Some(record) if filter.is_past(&record) => return false,
+                Some(record) if over.replaces(&record) => {}
                 Some(record) if filter.wants(&record) => visit(&record),
                 Some(_) => {}
                 None => unreadable += u64::from(line.is_complete),
@@ -252,6 +254,16 @@ impl CallLogReader {
             true
         })?;
         Ok(unreadable)
+    }
+
+    /// Whether no later record replaces this one. What is on earlier pages was not read for this one.
+    fn is_last(&self, record: &CallRecord, after: Option<&CallPosition>) -> bool {
+        let is_judged = record.hook.as_ref().is_some_and(|note| !note.over);
+        if after.is_none() || !is_judged {
+            return true;
+        }
+        let newest = self.find(record.call_id.as_str());
+        !newest.is_ok_and(|newest| newest.is_some_and(|newest| newest != *record))
     }
 
     fn page_within(
@@ -268,13 +280,15 @@ impl CallLogReader {
         }
         let needles = filter.needles();
         let mut last: Option<CallPosition> = None;
+        let mut over = Over::default();
         self.read_backwards(after, |line: Line<'_>| {
             let has_all = needles.iter().all(|needle| line.text.contains(needle));
             let is_checked = has_all || line.text.is_empty() || !line.is_complete;
             let record = is_checked.then(|| line.parse());
             match record {
                 Some(Some(record)) if filter.is_past(&record) => return false,
-                Some(Some(record)) if filter.wants(&record) => {
+                Some(Some(record)) if over.replaces(&record) => {}
+                Some(Some(record)) if filter.wants(&record) && self.is_last(&record, after) => {
                     if page.records.len() == limit {
                         // There is one more: the page ends behind the one before.
                         page.next = last.take();
@@ -307,7 +321,7 @@ mod tests {
     use crate::model::names::{Slug, Version};
     use crate::record::call_log::{CallLog, CallLogOptions};
     use serde_json::json;
-    use toolcrib_core::record::Recorder as _;
+    use toolcrib_core::record::{HookAnswer, HookNote, Recorder as _};
 
     /// The directory of a log whose files have some ten records each.
     struct LogDir(tempfile::TempDir);
@@ -399,8 +413,57 @@ mod tests {
             truncated: false,
             network: Vec::new(),
             steps: Vec::new(),
+            hook: None,
             parameters: json!({"text": "shell"}).as_object().unwrap().clone(),
         }
+    }
+
+    fn noted(n: i64, id: &str, over: bool) -> CallRecord {
+        CallRecord {
+            call_id: CallId::parse(id).unwrap(),
+            ok: !over,
+            hook: Some(HookNote {
+                client: "codex".to_owned(),
+                tool: "Bash".to_owned(),
+                answer: HookAnswer::None,
+                over,
+            }),
+            ..record(n)
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_call_elsewhere_replaces_what_was_recorded_when_it_was_judged() {
+        let log = LogDir::new();
+        log.add([
+            noted(1, "a", false),
+            noted(2, "b", false),
+            record(3),
+            noted(4, "a", true),
+            record(5),
+        ]);
+        let all = CallFilter::default();
+        let page = log.page(&all, None, 10);
+        assert_eq!(names(&page), ["c-5", "a", "c-3", "b"]);
+        assert!(!page.records[1].ok);
+        // Also where the end is on an earlier page.
+        let mut found = Vec::new();
+        let mut after = None;
+        loop {
+            let page = log.page(&all, after.as_ref(), 1);
+            found.extend(names(&page));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, ["c-5", "a", "c-3", "b"]);
+        let reader = CallLogReader::new(log.0.path());
+        let latest = reader.latest(10, |_| true).unwrap().records;
+        assert_eq!(latest.len(), 4);
+        let mut count = 0;
+        reader.each_since(None, |_| count += 1).unwrap();
+        assert_eq!(count, 4);
     }
 
     fn filter(change: impl FnOnce(&mut CallFilter)) -> CallFilter {

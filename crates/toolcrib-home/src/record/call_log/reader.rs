@@ -1,5 +1,6 @@
 //! [`CallLogReader`]: reads the log backwards, in bounded memory.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 use super::file::LogName;
 use super::line::MAX_LINE_BYTES;
 use super::page::CallPosition;
+use crate::model::ids::CallId;
 use crate::storage::{DurableDir, StorageError};
 use toolcrib_core::record::CallRecord;
 
@@ -54,8 +56,10 @@ impl CallLogReader {
         if count == 0 {
             return Ok(found);
         }
+        let mut over = Over::default();
         self.read_backwards(None, |line| {
             match line.parse() {
+                Some(record) if over.replaces(&record) => {}
                 Some(record) if is_wanted(&record) => found.records.push(record),
                 Some(_) => {}
                 None => found.unreadable += u64::from(line.is_complete),
@@ -77,6 +81,26 @@ impl CallLogReader {
                     .filter(|record| record.call_id.to_string() == call_id);
             }
             found.is_none()
+        })?;
+        Ok(found)
+    }
+
+    /// Like [`find`](Self::find), but looks only at so many bytes at the end of the log.
+    pub fn find_lately(
+        &self,
+        call_id: &str,
+        bytes: usize,
+    ) -> Result<Option<CallRecord>, StorageError> {
+        let needle = serde_json::Value::from(call_id).to_string();
+        let (mut found, mut left) = (None, bytes);
+        self.read_backwards(None, |line| {
+            if line.text.contains(&needle) {
+                found = line
+                    .parse()
+                    .filter(|record| record.call_id.as_str() == call_id);
+            }
+            left = left.saturating_sub(line.text.len() + 1);
+            found.is_none() && left > 0
         })?;
         Ok(found)
     }
@@ -127,6 +151,24 @@ impl CallLogReader {
             }
         }
         Ok(())
+    }
+}
+
+/// The calls of other programs whose ends were read, which replace what was recorded when they were judged: the log is read backwards.
+#[derive(Debug, Default)]
+pub(super) struct Over(HashSet<CallId>);
+
+impl Over {
+    /// Whether a record is one that a later one, read before, replaces.
+    pub(super) fn replaces(&mut self, record: &CallRecord) -> bool {
+        match &record.hook {
+            Some(note) if note.over => {
+                self.0.insert(record.call_id.clone());
+                false
+            }
+            Some(_) => self.0.contains(&record.call_id),
+            None => false,
+        }
     }
 }
 

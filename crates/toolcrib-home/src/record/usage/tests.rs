@@ -33,6 +33,7 @@ fn call(bundle: &str, slug: &str) -> CallRecord {
         truncated: false,
         network: Vec::new(),
         steps: Vec::new(),
+        hook: None,
         parameters: JsonObject::new(),
     }
 }

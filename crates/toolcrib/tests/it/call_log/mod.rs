@@ -41,6 +41,7 @@ fn record(id: &str) -> CallRecord {
         truncated: false,
         network: Vec::new(),
         steps: Vec::new(),
+        hook: None,
         parameters: json!({"path": "notes.md"}).as_object().unwrap().clone(),
     }
 }
