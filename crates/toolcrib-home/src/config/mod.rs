@@ -42,9 +42,11 @@ use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
 use crate::process::NetworkAccess;
+use crate::results::ResultSettings;
 use crate::rules::RulesError;
 use crate::sandbox::{AbsentNames, Level};
 use crate::upstream::UpstreamTable;
+use crate::wire::MAX_RESULT_TOKENS;
 use crate::workspace::Workspace;
 
 /// A project's own settings, in its workspace.
@@ -510,6 +512,17 @@ impl Config {
     /// `calls.keepOutcomesHours`.
     pub fn keep_outcomes(&self) -> Duration {
         Duration::from_secs(self.number("calls.keepOutcomesHours").unwrap_or(24) * 3600)
+    }
+
+    /// How long results are for a model, and how their whole is kept: the settings `results.*`.
+    pub fn results(&self) -> ResultSettings {
+        ResultSettings {
+            max_tokens: self
+                .number("results.maxTokens")
+                .unwrap_or(MAX_RESULT_TOKENS),
+            keep_hours: self.number("results.keepHours").unwrap_or(24),
+            max_bytes: self.number("results.maxBytes").unwrap_or(u64::MAX),
+        }
     }
 
     /// `calls.maxLogBytes`.

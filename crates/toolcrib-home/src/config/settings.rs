@@ -483,6 +483,10 @@ mod tests {
             ("limits.maxConcurrent", json!(limits.max_concurrent)),
             ("limits.maxConcurrentTotal", json!(DEFAULT_MAX_CONCURRENT)),
             ("limits.maxTools", json!(StoreOptions::default().max_tools)),
+            (
+                "results.maxTokens",
+                json!(toolcrib_core::wire::MAX_RESULT_TOKENS),
+            ),
             ("server.addr", json!(server::DEFAULT_ADDR)),
         ] {
             assert_eq!(Setting::find(key).unwrap().default, default, "{key}");

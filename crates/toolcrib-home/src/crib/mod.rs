@@ -45,6 +45,7 @@ use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogRea
 use crate::record::replay;
 use crate::record::usage::{Usage, UsageLog};
 use crate::registry::{Entry, RegisterError, Registry, Source};
+use crate::results::{self, Results};
 use crate::rules::{RuleOrigin, RuleSet};
 use crate::sandbox::{Command, Level, Policy};
 use crate::secret::SecretStore;
@@ -73,6 +74,8 @@ pub use upstreams::{ChangeRow, UpstreamCandidate, UpstreamRow, UpstreamView, pro
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
+/// The directory of the home that holds results that models got in part.
+const RESULTS: &str = "results";
 /// The directory of the home that holds questions to people.
 const APPROVALS: &str = "approvals";
 /// The directory of the home that holds what Toolcrib remembers for itself.
@@ -324,6 +327,8 @@ impl CribOptions {
         registry.register_builtins_with(builtins)?;
         let finder = Arc::new(finder::Finder::default());
         discovery::register(&registry, &finder)?;
+        let results = Results::at(home.join(RESULTS), config.results(), secrets.clone());
+        results::register(&registry, &results)?;
         let max_tools = config.max_tools();
         let store = Store::at(
             &home,
@@ -397,6 +402,7 @@ impl CribOptions {
             registry,
             call_log,
             usage,
+            results,
             approvals,
             held,
             grants,
@@ -514,6 +520,7 @@ pub struct Crib {
     registry: Registry,
     call_log: Arc<CallLog>,
     usage: Arc<UsageLog>,
+    results: Results,
     approvals: ApprovalQueue,
     held: HeldStore,
     grants: Grants,
@@ -755,6 +762,11 @@ impl Crib {
     /// Where the record of past calls is, for a `CallLogReader`.
     pub fn call_log_path(&self) -> PathBuf {
         self.home.join(CALLS)
+    }
+
+    /// What keeps the whole of results that models get in part.
+    pub fn results(&self) -> &Results {
+        &self.results
     }
 
     /// How recording has fared since the crib was opened.

@@ -24,6 +24,7 @@ mod mcp;
 mod mcp_gate;
 mod mcp_http;
 mod mcp_list;
+mod mcp_results;
 mod observe;
 mod removal;
 mod settings;

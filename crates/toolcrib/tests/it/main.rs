@@ -26,6 +26,7 @@ mod paths;
 mod pipeline;
 mod programs;
 mod properties;
+mod results;
 mod rules;
 mod run_tests;
 mod running;
