@@ -151,7 +151,7 @@ pub use toolcrib_tools::{builtin, egress, secret};
 #[cfg(feature = "home")]
 #[doc(hidden)]
 pub use toolcrib_home::{
-    chat, config, format, results, search, source, store, trial, upstream,
+    chat, config, format, notify, results, search, source, store, trial, upstream,
 };
 #[cfg(feature = "tools")]
 #[doc(hidden)]

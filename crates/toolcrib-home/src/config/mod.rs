@@ -5,6 +5,7 @@ mod databases;
 mod edit;
 mod locations;
 mod mcp;
+mod notify;
 mod rules;
 mod server;
 mod settings;
@@ -26,6 +27,7 @@ use databases::DATABASES;
 pub use edit::{Changed, SettingChange, change_home, change_text, check_text, replace_home};
 pub use locations::{NoHome, NoWorkspace, Surroundings};
 pub use mcp::McpSettings;
+use notify::NOTIFY;
 pub use rules::load_rules;
 pub use server::{AccessLog, Certificate, ServerSettings, TelemetrySettings};
 use upstreams::UPSTREAMS;
@@ -41,6 +43,7 @@ use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
+use crate::notify::NotifySettings;
 use crate::process::NetworkAccess;
 use crate::results::ResultSettings;
 use crate::rules::RulesError;
@@ -92,6 +95,7 @@ pub struct Config(
     DatabaseSettings,
     /// The home's file, for messages.
     String,
+    NotifySettings,
 );
 
 /// Why the configuration cannot be used.
@@ -138,6 +142,7 @@ impl Config {
             UpstreamTable::new(),
             DatabaseSettings::default(),
             "config.toml".to_owned(),
+            NotifySettings::default(),
         )
     }
 
@@ -240,6 +245,10 @@ impl Config {
             }
             if prefix.is_empty() && name == DATABASES {
                 self.3 = databases::read(value, file, origin)?;
+                continue;
+            }
+            if prefix.is_empty() && name == NOTIFY {
+                self.5 = notify::read(value, file, origin)?;
                 continue;
             }
             let key = format!("{prefix}{name}");
@@ -547,7 +556,7 @@ fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
     let keys = SETTINGS
         .iter()
         .map(|setting| setting.key)
-        .chain(["rules", UPSTREAMS, DATABASES]);
+        .chain(["rules", UPSTREAMS, DATABASES, NOTIFY]);
     let hint = match text::nearest(key, keys).as_slice() {
         [] => "docs/config.md lists the keys, as does `toolcrib config reference`".to_owned(),
         near => format!("did you mean {}?", text::or_list(near)),

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use toolcrib_core::approval::grants::{
     Grant, GrantRequest, PastCall, Scope, Shape, Simulation, fit, is_delete,
 };
@@ -38,6 +39,7 @@ use crate::held::{HeldRun, HeldStore};
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
+use crate::notify::NotifierOptions;
 use crate::pipeline;
 use crate::process::{Runner, leave_out_own_data};
 use crate::record::SharedRates;
@@ -665,6 +667,19 @@ impl Crib {
     /// The questions that wait for a person in this home, whatever approver this crib's own calls have.
     pub fn approvals(&self) -> &ApprovalQueue {
         &self.approvals
+    }
+
+    /// What sends messages about questions that wait, by the channels `[notify.NAME]`; `zone` is that of their quiet hours.
+    pub fn notifier(&self, zone: TimeZone) -> Result<NotifierOptions, ConfigError> {
+        Ok(NotifierOptions {
+            queue: self.approvals.clone(),
+            channels: self.config.notify()?.clone(),
+            url: self.config.server_url(),
+            egress: self.egress.clone(),
+            secrets: self.secrets.clone(),
+            home: self.home.clone(),
+            zone,
+        })
     }
 
     /// The grants of this home.

@@ -26,6 +26,7 @@ mod mcp_http;
 mod mcp_list;
 mod mcp_results;
 mod observe;
+mod one_time;
 mod removal;
 mod settings;
 mod table;

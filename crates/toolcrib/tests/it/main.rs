@@ -22,6 +22,7 @@ mod jsonpath;
 mod layers;
 mod manifest;
 mod newer_home;
+mod notify;
 mod paths;
 mod pipeline;
 mod programs;
