@@ -54,7 +54,8 @@ fn moment_in(time: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     local(time).strftime(format).to_string()
 }
 
-fn zone() -> &'static TimeZone {
+/// The zone of this machine.
+pub(crate) fn zone() -> &'static TimeZone {
     static ZONE: OnceLock<TimeZone> = OnceLock::new();
     ZONE.get_or_init(|| {
         let text = |name: &str| std::env::var(name).ok();

@@ -40,8 +40,8 @@ use crate::model::text;
 use crate::poll::all;
 use crate::registry::Registry;
 use crate::wire::{
-    MAX_RESULT_CHARS, ModelCall, ModelReply, ReplyError, ReplyFormat, ResultText, error_text,
-    read_reply, result_text, write_results,
+    KeepResults, MAX_RESULT_CHARS, ModelCall, ModelReply, ReaderOf, ReplyError, ReplyFormat,
+    ResultText, error_text, fit, fits, read_reply, result_text, write_results,
 };
 
 /// How many calls of a reply run at once, unless said otherwise.
@@ -70,8 +70,10 @@ pub struct AnswerOptions {
     /// The names of the tools that the model was given: another is not found, whatever there is.
     /// `None` for every tool.
     pub offered: Option<Arc<[String]>>,
-    /// The most characters of one result.
+    /// The most characters of one result, where nothing keeps what is left out.
     pub max_chars: usize,
+    /// Keeps the whole of results that are too long for a model, and says how long that is.
+    pub results: Option<Arc<dyn KeepResults>>,
 }
 
 impl Default for AnswerOptions {
@@ -86,6 +88,7 @@ impl Default for AnswerOptions {
             cancel: None,
             offered: None,
             max_chars: MAX_RESULT_CHARS,
+            results: None,
         }
     }
 }
@@ -179,11 +182,11 @@ where
         watch(Progress::Begun(&call));
         let (result, call_id, code) = match request(place, &call, options) {
             Ok(request) => match run(request).await {
-                Ok(outcome) => (
-                    result_text(&outcome, options.max_chars),
-                    Some(outcome.call_id.to_string()),
-                    outcome.error().map(ToolError::code),
-                ),
+                Ok(outcome) => {
+                    let id = Some(outcome.call_id.to_string());
+                    let code = outcome.error().map(ToolError::code);
+                    (fitted(outcome, options).await, id, code)
+                }
                 Err(error) => failed(&error, options),
             },
             Err(error) => failed(&error, options),
@@ -211,6 +214,36 @@ where
         messages: write_results(reply.format, &answers),
         calls,
     }
+}
+
+/// What a model reads of an outcome: all of it, or as much as fits and how to read the rest.
+async fn fitted(outcome: Outcome, options: &AnswerOptions) -> ResultText {
+    let Some(results) = &options.results else {
+        return result_text(&outcome, options.max_chars);
+    };
+    if fits(&outcome, results.max_tokens(), ReaderOf::Text) {
+        return result_text(&outcome, usize::MAX);
+    }
+    let (results, caller) = (Arc::clone(results), options.caller.clone());
+    let most = options.max_chars;
+    let fitting = tokio::task::spawn_blocking(move || {
+        let read_on = results.keep(&outcome, &caller);
+        let fitted = fit(
+            outcome,
+            results.max_tokens(),
+            ReaderOf::Text,
+            None,
+            &read_on,
+        );
+        let mut result = result_text(&fitted.outcome, usize::MAX);
+        result.text.push('\n');
+        result.text.push_str(&fitted.note);
+        result
+    });
+    fitting.await.unwrap_or_else(|error| {
+        let message = format!("the result cannot be shown: {error}");
+        error_text(&ToolError::new(ErrorCode::Internal, message), most)
+    })
 }
 
 fn failed(

@@ -9,6 +9,9 @@
 //!   config.toml               settings (docs/config.md), [[rules]]; rules/*.toml: more rules (docs/rules.md)
 //!   calls/2026-11-15.jsonl    the call log: one line per call, appended, rotated by size
 //!   calls/ids/<digest>.json   claims and outcomes of ids that callers chose
+//!   results/<digest>.json     the whole of results that a model got in part, masked
+//!   notified/<id>.<channel>   that a question was sent by a channel; empty
+//!   notify-seal               the key that signs one-time links, 0600
 //!   approvals/                questions to people, answers, claims (docs/approvals.md)
 //!   grants/<id>.json          grants; <id>.over: that one has ended
 //!   held/<id>/                something that a run planted, with its record.json; held/runs/: runs under way, locked
@@ -36,7 +39,9 @@ pub mod chat;
 pub mod config;
 pub mod crib;
 pub mod format;
+pub mod notify;
 pub mod record;
+pub mod results;
 pub mod search;
 pub mod source;
 pub mod store;

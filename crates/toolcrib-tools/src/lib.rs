@@ -5,6 +5,8 @@ pub mod egress;
 pub mod exec;
 pub mod held;
 #[doc(hidden)]
+pub mod mail;
+#[doc(hidden)]
 pub mod oauth;
 pub mod process;
 pub mod sandbox;

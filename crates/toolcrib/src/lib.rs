@@ -150,7 +150,9 @@ pub use toolcrib_tools::{builtin, egress, secret};
 // Public for the server and the command line only.
 #[cfg(feature = "home")]
 #[doc(hidden)]
-pub use toolcrib_home::{chat, config, format, search, source, store, trial, upstream};
+pub use toolcrib_home::{
+    chat, config, format, notify, results, search, source, store, trial, upstream,
+};
 #[cfg(feature = "tools")]
 #[doc(hidden)]
 pub use toolcrib_lang::{definition, explain, jsonpath, manifest, template};

@@ -57,6 +57,18 @@ The caller sees the reason. Identical calls are denied for a minute without aski
         #[arg(long, value_name = "TEXT")]
         reason: Option<String>,
     },
+    /// Send a test message through the channels that announce requests
+    #[command(after_help = "\
+Examples:
+  toolcrib approvals notify
+  toolcrib approvals notify phone
+
+Channels are `[notify.NAME]` in config.toml: a webhook, ntfy, Slack, Telegram, mail or the desktop.
+`serve`, `mcp` and `approvals watch` use them while they run.")]
+    Notify {
+        /// Only this channel
+        channel: Option<String>,
+    },
     /// Follow requests as they arrive, and answer them on a terminal
     #[command(after_help = "\
 On a terminal you are asked about each request in turn; elsewhere, and with --no-input, each is printed. \

@@ -38,6 +38,7 @@ pub(super) fn answer(args: &AnswerArgs, global: &Global, output: &Output) -> Don
         caller: Caller::Cli,
         cancel: Some(cancel.clone()),
         elicitor: AtTerminal::find(global, output, &screen),
+        results: Some(Arc::new(crib.results().clone())),
         ..AnswerOptions::default()
     };
     let work = answer_reply(crib.registry(), &reply, format, &options);

@@ -13,7 +13,7 @@ use toolcrib::{CallRequest, Crib, ErrorCode, Plan, ToolError, Verdict};
 use toolcrib_server::client::{Ask, ClientError};
 
 use super::run::read_json;
-use super::{Done, caller_word, opened, options};
+use super::{Done, caller_word, notifying, opened, options};
 use crate::args::{ApprovalsCommand, ApproveArgs, Global};
 use crate::coerce;
 use crate::duration;
@@ -51,6 +51,9 @@ pub(super) fn approvals(
             response.reason = reason.clone().filter(|reason| !reason.is_empty());
             let queued = waiting(id, &backend)?;
             answered(&answer(&queued, &response, &backend)?, None, output);
+        }
+        ApprovalsCommand::Notify { channel } => {
+            return notifying::try_channels(channel.as_deref(), &backend, output);
         }
         ApprovalsCommand::Watch => return watch::watch(backend, global, output),
     }

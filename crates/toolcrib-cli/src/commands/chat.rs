@@ -53,6 +53,7 @@ pub(super) fn chat(args: &ChatArgs, global: &Global, output: &Output) -> Done {
         calls: AnswerOptions {
             caller: Caller::Cli,
             elicitor: AtTerminal::find(global, output, &screen),
+            results: Some(Arc::new(crib.results().clone())),
             ..AnswerOptions::default()
         },
         ..ChatOptions::default()
@@ -502,7 +503,7 @@ fn offer(
         output.say(&output.dim(&format!("{count} tools are {why}; `--tools` offers fewer")));
     }
     Ok(Offer {
-        tools,
+        tools: Offer::with_read_result(crib.registry(), tools),
         to_be_found: None,
         callable: Vec::new(),
     })

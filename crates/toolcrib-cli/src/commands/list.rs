@@ -11,6 +11,7 @@ use toolcrib::crib::{
 };
 use toolcrib::model::text::first_sentence;
 use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::results::READ_RESULT;
 use toolcrib::wire::{estimated_tokens, tokens_of};
 use toolcrib_server::client::Ask;
 
@@ -194,7 +195,7 @@ fn tokens_in_words(tokens: u64, budget: Option<Option<u64>>) -> String {
             format!("{about}; MCP clients are given all of them (`mcp.tokenBudget` is {budget})")
         }
         Some(Some(budget)) => format!(
-            "{about}: more than `mcp.tokenBudget`, {budget}. MCP clients are given `find_tools` and what `mcp.pinned` names"
+            "{about}: more than `mcp.tokenBudget`, {budget}. MCP clients are given `find_tools`, `read_result` and what `mcp.pinned` names"
         ),
     }
 }
@@ -218,7 +219,8 @@ fn say_what_clients_are_given(crib: &Crib, output: &Output) {
     }
     let mut offered: Vec<Arc<Entry>> = registry.entries();
     offered.retain(|entry| entry.availability() == Availability::Ready);
-    for entry in Discovery::names().filter_map(|name| registry.find(name).ok()) {
+    let names = Discovery::names().chain([READ_RESULT]);
+    for entry in names.filter_map(|name| registry.find(name).ok()) {
         let spec = entry.spec();
         let name = spec.name.as_str();
         let tokens = match name == Discovery::FIND {

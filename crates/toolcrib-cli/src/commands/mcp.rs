@@ -18,7 +18,7 @@ use toolcrib_mcp::server::{Server, StdioOptions};
 use toolcrib_server::auth::{Clients, ClientsError};
 use toolcrib_server::mcp::{CribHost, HostOptions};
 
-use super::{Done, opened};
+use super::{Done, notifying, opened};
 use crate::args::{Global, McpArgs};
 use crate::failure::CliError;
 use crate::output::Output;
@@ -51,6 +51,7 @@ pub(super) fn mcp(args: &McpArgs, global: &Global, output: &Output) -> Done {
         ..HostOptions::default()
     };
     let host = CribHost::new(Arc::clone(&crib), options);
+    let _notifier = notifying::start(&crib, None)?;
     let served = runtime.block_on(run(host, &caller, &clients, output));
     // Whatever blocks a thread now is no one's answer any more.
     runtime.shutdown_background();

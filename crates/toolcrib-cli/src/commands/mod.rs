@@ -24,6 +24,7 @@ mod mcp;
 mod names;
 mod new;
 mod notify;
+mod notifying;
 mod outbound;
 mod rm;
 mod rules;

@@ -2,19 +2,22 @@
 //!
 //! Everything it answers is in `toolcrib-server`; here it is set up, announced to other processes of the home, and stopped.
 
+use std::collections::HashSet;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc::{self, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::json;
+use toolcrib::approval::Queued;
 use toolcrib::config::{AccessLog, ConfigError, ServerSettings};
 use toolcrib::crib::{Approvals, OpenError};
 use toolcrib::model::text;
 use toolcrib::registry::EventSubscription;
-use toolcrib::{Crib, CribOptions, ErrorCode, EventKind, ToolError};
+use toolcrib::{Caller, Crib, CribOptions, ErrorCode, EventKind, ToolError};
 use toolcrib_server::auth::{Clients, Hosts, Tokens};
 use toolcrib_server::listen::{self, Limits, ListenError, ListenOptions, Server, Stopping, Tls};
 use toolcrib_server::observe::{Observer, ObserverOptions, Sink, Telemetry};
@@ -22,7 +25,7 @@ use toolcrib_server::running::{RunningServer, Servers, settings_digest};
 use toolcrib_server::web::Web;
 use toolcrib_server::{Api, ApiOptions};
 
-use super::{Done, notify, opened, warn_of_files, warn_of_store};
+use super::{Done, notify, notifying, opened, warn_of_files, warn_of_store};
 use crate::args::{Global, ServeArgs};
 use crate::failure::CliError;
 use crate::local_time;
@@ -31,6 +34,9 @@ use crate::signals::Stops;
 
 /// How many lines about questions wait for a slow terminal.
 const MAX_QUESTIONS: usize = 100;
+
+/// How many questions are remembered to have a line: more than can wait at once.
+const MAX_ANNOUNCED: usize = 20_000;
 
 /// How long the access log and the collector of traces may take for what is left at the end.
 const FLUSH: Duration = Duration::from_secs(2);
@@ -114,7 +120,9 @@ async fn run(
         let file = crib.home().join("token");
         CliError::usage(error.to_string()).with_hint(format!("the file is {}", file.display()))
     })?;
-    let (hosts, origins) = (settings.hosts.clone(), settings.origins.clone());
+    let (mut hosts, origins) = (settings.hosts.clone(), settings.origins.clone());
+    // By the address in its links it is reached, too.
+    hosts.extend(crib.config().server_host());
     let hosts = Hosts::new(hosts, origins, server.address())
         .map_err(|error| CliError::usage(error.to_string()))?;
     let observer = observer(settings, &crib, output)?;
@@ -147,7 +155,11 @@ async fn run(
     let link = link(&api, server.url().as_deref());
     tell(&server, settings, &crib, has_file, link.as_deref(), output);
     warn(&crib, output);
-    let _questions = announce_questions(&crib, output);
+    let announced_here = Arc::new(Mutex::new(HashSet::new()));
+    let lines = lines(output);
+    let _questions = announce_questions(&crib, lines.as_ref(), &announced_here);
+    let of_others = lines.map(|lines| announce_others(&crib, lines, announced_here));
+    let _notifier = notifying::start(&crib, of_others)?;
     let shown = async {
         if args.open {
             match &link {
@@ -226,7 +238,34 @@ fn link(api: &Api, url: Option<&str>) -> Option<String> {
 
 /// Prints a line for every call that begins to wait for a person, for as long as the subscription is kept. The lines go through a
 /// thread, because a call must not wait for the reader of stderr.
-fn announce_questions(crib: &Crib, output: &Output) -> Option<EventSubscription> {
+fn announce_questions(
+    crib: &Crib,
+    lines: Option<&SyncSender<String>>,
+    announced: &Announced,
+) -> Option<EventSubscription> {
+    let sender = lines?.clone();
+    let url = crib.config().server_url();
+    let announced = Arc::clone(announced);
+    Some(crib.registry().on_event(move |call, event| {
+        if let EventKind::Approval {
+            status,
+            id: Some(id),
+            reason,
+        } = &event.kind
+            && status == "pending"
+        {
+            let why = reason.as_deref().unwrap_or_default();
+            let line = waits(&call.tool, &call.caller, why, id, url.as_deref());
+            announce(&sender, &announced, id, line);
+        }
+    }))
+}
+
+/// The questions that have a line already.
+type Announced = Arc<Mutex<HashSet<String>>>;
+
+/// The thread that prints lines about questions, if they are to be printed.
+fn lines(output: &Output) -> Option<SyncSender<String>> {
     if output.quiet() {
         return None;
     }
@@ -236,26 +275,44 @@ fn announce_questions(crib: &Crib, output: &Output) -> Option<EventSubscription>
             let _ = writeln!(std::io::stderr().lock(), "{line}");
         }
     });
-    Some(crib.registry().on_event(move |call, event| {
-        if let EventKind::Approval {
-            status,
-            id: Some(id),
-            reason,
-        } = &event.kind
-            && status == "pending"
-        {
-            let short = &id[id.len().saturating_sub(8)..];
-            let why = reason.as_deref().unwrap_or_default();
-            let line = format!(
-                "`{}` of {} waits for approval ({}): toolcrib approvals approve {short}",
-                text::visible(&call.tool),
-                call.caller,
-                text::visible(&text::shorten(why, 200)),
-            );
-            // Of more questions than anybody reads, `toolcrib approvals` knows.
-            let _ = sender.try_send(line);
-        }
-    }))
+    Some(sender)
+}
+
+/// Prints a line for every question of another process of the home, too.
+fn announce_others(
+    crib: &Crib,
+    lines: SyncSender<String>,
+    announced: Announced,
+) -> Box<dyn FnMut(&Queued) + Send> {
+    let url = crib.config().server_url();
+    Box::new(move |queued| {
+        let request = &queued.request;
+        let (tool, id) = (&request.tool, &request.id);
+        let line = waits(tool, &request.caller, &request.reason, id, url.as_deref());
+        announce(&lines, &announced, id, line);
+    })
+}
+
+fn announce(lines: &SyncSender<String>, announced: &Announced, id: &str, line: String) {
+    let mut announced = announced.lock().unwrap_or_else(PoisonError::into_inner);
+    if announced.len() > MAX_ANNOUNCED {
+        announced.clear();
+    }
+    if announced.insert(id.to_owned()) {
+        // Of more questions than anybody reads, `toolcrib approvals` knows.
+        let _ = lines.try_send(line);
+    }
+}
+
+/// The line about a question.
+fn waits(tool: &str, caller: &Caller, why: &str, id: &str, url: Option<&str>) -> String {
+    let short = &id[id.len().saturating_sub(8)..];
+    let link = url.map_or_else(String::new, |url| format!(", or {url}/ui/approvals/{id}"));
+    format!(
+        "`{}` of {caller} waits for approval ({}): toolcrib approvals approve {short}{link}",
+        text::visible(tool),
+        text::visible(&text::shorten(why, 200)),
+    )
 }
 
 /// The access log and traces, as the settings want them.

@@ -35,7 +35,9 @@ pub(super) fn writes(command: &Command) -> bool {
         ),
         Command::Approvals(command) => !matches!(
             command,
-            ApprovalsCommand::List { .. } | ApprovalsCommand::Show { .. }
+            ApprovalsCommand::List { .. }
+                | ApprovalsCommand::Show { .. }
+                | ApprovalsCommand::Notify { .. }
         ),
         Command::Grants(command) => !matches!(
             command,

@@ -478,6 +478,7 @@ fn too_many_tools_for_a_model_are_found_rather_than_given() {
         "call_read_tool",
         "call_write_tool",
         "call_tool",
+        "read_result",
     ];
     assert_eq!(given(), few);
     // What the model found it may call by its name, too.
@@ -485,7 +486,7 @@ fn too_many_tools_for_a_model_are_found_rather_than_given() {
     assert_eq!(now, "new");
     // Only the named tools are given and called.
     let ran = run(&["--tools", "read_file,shell", "go"]).exits(0);
-    assert_eq!(given(), ["read_file", "shell"]);
+    assert_eq!(given(), ["read_file", "shell", "read_result"]);
     assert!(ran.stderr.contains("`--tools` offers fewer"), "{ran:?}");
     assert!(ran.stderr.contains("TOOL_NOT_FOUND"), "{ran:?}");
     let ran = test.run(&["schema", "--provider", "openai"]).exits(0);

@@ -11,8 +11,8 @@ fn beyond_the_budget_tokens_say_what_mcp_clients_are_given_instead() {
     test.run(&["list", "--tokens"])
         .exits(0)
         .says("more than `mcp.tokenBudget`, 100")
-        .says("that is 5 tools, about ")
-        .says(": call_read_tool, call_tool, call_write_tool, find_tools, read_file")
+        .says("that is 6 tools, about ")
+        .says(": call_read_tool, call_tool, call_write_tool, find_tools, read_file, read_result")
         .says("`mcp.pinned` names what is not there: tool not found: `no_such_tool`");
 }
 
@@ -46,6 +46,7 @@ fn a_list_is_a_table_rows_or_a_bare_array_and_creates_nothing() {
             "move_file",
             "query_database",
             "read_file",
+            "read_result",
             "run_code",
             "run_tests",
             "search_code",
@@ -95,7 +96,7 @@ fn any_reference_switches_a_tool_off_and_a_wrong_one_is_said() {
         let listed = test.run(&["list", "--json"]).exits(0);
         assert_eq!(
             listed.json().as_array().unwrap().len(),
-            22,
+            23,
             "{name}: {listed:?}"
         );
     }

@@ -108,6 +108,7 @@ const READS: &[&[&str]] = &[
     &["bundle", "diff", "acme"],
     &["approvals", "list"],
     &["approvals", "show", "77d1c0de"],
+    &["approvals", "notify"],
     &["grants", "list"],
     &["grants", "show", "77d1c0de"],
     &["held", "list"],

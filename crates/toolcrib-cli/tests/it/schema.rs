@@ -21,7 +21,7 @@ fn one_tool_is_an_object_and_all_are_a_list_in_every_format() {
             .json();
         let all = all.as_array().unwrap();
         // Without those that cannot run here: `web_search` has no provider.
-        assert_eq!(all.len(), 23);
+        assert_eq!(all.len(), 24);
         assert!(all.contains(&one), "{provider}");
     }
     assert_eq!(

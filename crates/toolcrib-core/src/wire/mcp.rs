@@ -9,8 +9,9 @@ use std::borrow::Cow;
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use super::fit::whole_error_text;
 use crate::model::error::ToolError;
 use crate::model::ids::CallId;
 use crate::model::outcome::{
@@ -95,6 +96,24 @@ impl<'a> McpOutcome<'a> {
                 !is_plain && (!is_blocks || output.content.is_empty())
             });
         }
+        self
+    }
+
+    /// With a note of ours behind the result.
+    #[must_use]
+    pub fn with_note(mut self, text: &str) -> Self {
+        self.content.note = Some(match self.content.note {
+            Some(note) => format!("{note}\n{text}"),
+            None => text.to_owned(),
+        });
+        self
+    }
+
+    /// As an error without a value, for a result whose value cannot be sent: clients hold structured content against the output schema.
+    #[must_use]
+    pub fn without_structure(mut self) -> Self {
+        self.structured_content = None;
+        self.is_error = true;
         self
     }
 
@@ -184,7 +203,7 @@ impl Serialize for Content<'_> {
         if blocks.is_empty() {
             let text = match self.of {
                 Ok(output) => text_of(output),
-                Err(error) => readable(error).into(),
+                Err(error) => whole_error_text(error).into(),
             };
             content.serialize_element(&Text {
                 kind: "text",
@@ -233,16 +252,6 @@ fn text_of(output: &ToolOutput) -> Cow<'_, str> {
     }
 }
 
-/// An error as text that a model can act on.
-fn readable(error: &ToolError) -> String {
-    let mut text = format!("{}: {}", error.code(), error.message());
-    if let Some(details) = error.details() {
-        text.push('\n');
-        text.push_str(&json!(details).to_string());
-    }
-    text
-}
-
 /// [`text::visible`], but lines may end as they do on Windows: a return alone goes back over what was printed, one before a line feed
 /// does not.
 fn printable(text: &str) -> Cow<'_, str> {
@@ -256,6 +265,7 @@ fn printable(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn line_ends_of_windows_stay_and_a_return_alone_is_shown() {

@@ -25,6 +25,7 @@
 
 mod choice;
 mod definitions;
+mod fit;
 mod hints;
 mod lower;
 mod mcp;
@@ -37,6 +38,10 @@ pub use choice::UnknownChoice;
 pub use definitions::{
     Definition, DefinitionOptions, Definitions, Dropped, Loss, NotExpressible, Provider,
     definition, definitions,
+};
+pub use fit::{
+    Fitted, KeepResults, MAX_RESULT_TOKENS, ReadOn, ReaderOf, fit, fits, head_within, value_within,
+    whole_error_text,
 };
 pub use hints::{Care, Hints};
 pub use mcp::McpOutcome;

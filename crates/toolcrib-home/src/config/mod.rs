@@ -6,6 +6,7 @@ mod edit;
 mod hooks;
 mod locations;
 mod mcp;
+mod notify;
 mod rules;
 mod server;
 mod settings;
@@ -28,6 +29,7 @@ pub use edit::{Changed, SettingChange, change_home, change_text, check_text, rep
 pub use hooks::HookSettings;
 pub use locations::{NoHome, NoWorkspace, Surroundings};
 pub use mcp::McpSettings;
+use notify::NOTIFY;
 pub use rules::load_rules;
 pub use server::{AccessLog, Certificate, ServerSettings, TelemetrySettings};
 use upstreams::UPSTREAMS;
@@ -45,10 +47,13 @@ use crate::egress::{AllowedHosts, EgressOptions};
 use crate::model::error::ErrorCode;
 use crate::model::limits::{LimitsPatch, MB};
 use crate::model::text;
+use crate::notify::NotifySettings;
 use crate::process::NetworkAccess;
+use crate::results::ResultSettings;
 use crate::rules::RulesError;
 use crate::sandbox::{AbsentNames, Level};
 use crate::upstream::UpstreamTable;
+use crate::wire::MAX_RESULT_TOKENS;
 use crate::workspace::Workspace;
 
 /// A project's own settings, in its workspace.
@@ -94,6 +99,7 @@ pub struct Config(
     DatabaseSettings,
     /// The home's file, for messages.
     String,
+    NotifySettings,
 );
 
 /// Why the configuration cannot be used.
@@ -140,6 +146,7 @@ impl Config {
             UpstreamTable::new(),
             DatabaseSettings::default(),
             "config.toml".to_owned(),
+            NotifySettings::default(),
         )
     }
 
@@ -242,6 +249,10 @@ impl Config {
             }
             if prefix.is_empty() && name == DATABASES {
                 self.3 = databases::read(value, file, origin)?;
+                continue;
+            }
+            if prefix.is_empty() && name == NOTIFY {
+                self.5 = notify::read(value, file, origin)?;
                 continue;
             }
             let key = format!("{prefix}{name}");
@@ -528,6 +539,17 @@ impl Config {
         Duration::from_secs(self.number("calls.keepOutcomesHours").unwrap_or(24) * 3600)
     }
 
+    /// How long results are for a model, and how their whole is kept: the settings `results.*`.
+    pub fn results(&self) -> ResultSettings {
+        ResultSettings {
+            max_tokens: self
+                .number("results.maxTokens")
+                .unwrap_or(MAX_RESULT_TOKENS),
+            keep_hours: self.number("results.keepHours").unwrap_or(24),
+            max_bytes: self.number("results.maxBytes").unwrap_or(u64::MAX),
+        }
+    }
+
     /// `calls.maxLogBytes`.
     pub fn max_log_bytes(&self) -> u64 {
         self.number("calls.maxLogBytes").unwrap_or(u64::MAX)
@@ -550,7 +572,7 @@ fn known(key: &str, place: &str) -> Result<&'static Setting, ConfigError> {
     let keys = SETTINGS
         .iter()
         .map(|setting| setting.key)
-        .chain(["rules", UPSTREAMS, DATABASES]);
+        .chain(["rules", UPSTREAMS, DATABASES, NOTIFY]);
     let hint = match text::nearest(key, keys).as_slice() {
         [] => "docs/config.md lists the keys, as does `toolcrib config reference`".to_owned(),
         near => format!("did you mean {}?", text::or_list(near)),

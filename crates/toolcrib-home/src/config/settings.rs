@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::server;
+use super::{notify, server};
 use crate::egress::{AllowedHosts, EgressOptions, Target};
 use crate::model::text;
 use crate::secret::SecretName;
@@ -60,6 +60,8 @@ pub enum Kind {
     OwnHosts,
     /// A list of origins of web pages.
     Origins,
+    /// The address by which people reach the server itself, or nothing.
+    OwnUrl,
     /// A name of letters, digits, `.`, `_` and `-`.
     Name,
     /// A line of text, or nothing.
@@ -115,6 +117,7 @@ impl Kind {
             "listen" => Kind::Listen,
             "own-hosts" => Kind::OwnHosts,
             "origins" => Kind::Origins,
+            "own-url" => Kind::OwnUrl,
             "name" => Kind::Name,
             "line" => Kind::Line,
             _ => return None,
@@ -132,6 +135,7 @@ impl Kind {
             | Kind::Secret
             | Kind::Switch
             | Kind::Listen
+            | Kind::OwnUrl
             | Kind::Name
             | Kind::Line => false,
         }
@@ -178,7 +182,7 @@ impl Setting {
             Kind::Choice(words) => text::or_list(words),
             Kind::Hosts => "list of hosts".to_owned(),
             Kind::HostNames => "list of names".to_owned(),
-            Kind::Proxy | Kind::Url => "address".to_owned(),
+            Kind::Proxy | Kind::Url | Kind::OwnUrl => "address".to_owned(),
             Kind::Secret => "name of a secret".to_owned(),
             Kind::Switch => "true or false".to_owned(),
             Kind::Listen => "address and port".to_owned(),
@@ -272,6 +276,10 @@ impl Setting {
                 server::listen_address(text).map(|address| json!(address.to_string()))
             }
             (Kind::Listen, _) => Err(server::NO_ADDRESS.to_owned()),
+            (Kind::OwnUrl, Value::String(url)) => notify::own_url(url).map(|url| json!(url)),
+            (Kind::OwnUrl, _) => {
+                Err("must be an address like `https://crib.example.com`".to_owned())
+            }
             (Kind::OwnHosts, _) => list(&value, "hosts", server::own_host),
             (Kind::Origins, _) => list(&value, "origins", server::origin),
             (Kind::Name, Value::String(name)) if is_name(name) => Ok(value),
@@ -436,6 +444,7 @@ pub fn reference() -> String {
     }
     page.push_str(super::upstreams::REFERENCE);
     page.push_str(super::databases::REFERENCE);
+    page.push_str(notify::REFERENCE);
     page
 }
 
@@ -483,6 +492,10 @@ mod tests {
             ("limits.maxConcurrent", json!(limits.max_concurrent)),
             ("limits.maxConcurrentTotal", json!(DEFAULT_MAX_CONCURRENT)),
             ("limits.maxTools", json!(StoreOptions::default().max_tools)),
+            (
+                "results.maxTokens",
+                json!(toolcrib_core::wire::MAX_RESULT_TOKENS),
+            ),
             ("server.addr", json!(server::DEFAULT_ADDR)),
         ] {
             assert_eq!(Setting::find(key).unwrap().default, default, "{key}");

@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use toolcrib_core::approval::grants::{
     Grant, GrantRequest, PastCall, Scope, Shape, Simulation, fit, is_delete,
 };
@@ -38,6 +39,7 @@ use crate::held::{HeldRun, HeldStore};
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::secret::Secret;
+use crate::notify::NotifierOptions;
 use crate::pipeline;
 use crate::process::{Runner, leave_out_own_data};
 use crate::record::SharedRates;
@@ -45,6 +47,7 @@ use crate::record::call_log::{CallLog, CallLogHealth, CallLogOptions, CallLogRea
 use crate::record::replay;
 use crate::record::usage::{Usage, UsageLog};
 use crate::registry::{Entry, RegisterError, Registry, Source};
+use crate::results::{self, Results};
 use crate::rules::{RuleOrigin, RuleSet};
 use crate::sandbox::{Command, Level, Policy};
 use crate::secret::SecretStore;
@@ -76,6 +79,8 @@ pub use upstreams::{ChangeRow, UpstreamCandidate, UpstreamRow, UpstreamView, pro
 
 /// The directory of the home that holds the call log.
 const CALLS: &str = "calls";
+/// The directory of the home that holds results that models got in part.
+const RESULTS: &str = "results";
 /// The directory of the home that holds questions to people.
 const APPROVALS: &str = "approvals";
 /// The directory of the home that holds what Toolcrib remembers for itself.
@@ -327,6 +332,8 @@ impl CribOptions {
         registry.register_builtins_with(builtins)?;
         let finder = Arc::new(finder::Finder::default());
         discovery::register(&registry, &finder)?;
+        let results = Results::at(home.join(RESULTS), config.results(), secrets.clone());
+        results::register(&registry, &results)?;
         let max_tools = config.max_tools();
         let store = Store::at(
             &home,
@@ -400,6 +407,7 @@ impl CribOptions {
             registry,
             call_log,
             usage,
+            results,
             approvals,
             held,
             grants,
@@ -521,6 +529,7 @@ pub struct Crib {
     registry: Registry,
     call_log: Arc<CallLog>,
     usage: Arc<UsageLog>,
+    results: Results,
     approvals: ApprovalQueue,
     held: HeldStore,
     grants: Grants,
@@ -667,6 +676,19 @@ impl Crib {
         &self.approvals
     }
 
+    /// What sends messages about questions that wait, by the channels `[notify.NAME]`; `zone` is that of their quiet hours.
+    pub fn notifier(&self, zone: TimeZone) -> Result<NotifierOptions, ConfigError> {
+        Ok(NotifierOptions {
+            queue: self.approvals.clone(),
+            channels: self.config.notify()?.clone(),
+            url: self.config.server_url(),
+            egress: self.egress.clone(),
+            secrets: self.secrets.clone(),
+            home: self.home.clone(),
+            zone,
+        })
+    }
+
     /// The grants of this home.
     pub fn grants(&self) -> &Grants {
         &self.grants
@@ -762,6 +784,11 @@ impl Crib {
     /// Where the record of past calls is, for a `CallLogReader`.
     pub fn call_log_path(&self) -> PathBuf {
         self.home.join(CALLS)
+    }
+
+    /// What keeps the whole of results that models get in part.
+    pub fn results(&self) -> &Results {
+        &self.results
     }
 
     /// How recording has fared since the crib was opened.

@@ -32,6 +32,7 @@ impl Api {
                 (self.0.max_body_bytes, Some("application/json"))
             }
             Payload::Zip(cap) => (cap, Some("application/zip")),
+            Payload::Form(cap) => (cap, Some("application/x-www-form-urlencoded")),
         };
         let too_long = || match payload {
             Payload::None => Refusal::usage("this route takes no body"),
@@ -44,6 +45,10 @@ impl Api {
             Payload::Zip(_) => Refusal::new(
                 ErrorCode::PayloadTooLarge,
                 format!("the archive is longer than {cap} bytes"),
+            ),
+            Payload::Form(_) => Refusal::new(
+                ErrorCode::PayloadTooLarge,
+                format!("the form is longer than {cap} bytes"),
             ),
         };
         if body.size_hint().lower() > cap {

@@ -38,6 +38,8 @@ pub enum Payload {
     OptionalJson,
     /// A ZIP archive (`application/zip`), up to this many bytes.
     Zip(u64),
+    /// The form of a page (`application/x-www-form-urlencoded`), up to this many bytes.
+    Form(u64),
 }
 
 /// One route.
@@ -156,6 +158,13 @@ impl Route {
     #[must_use]
     pub fn takes_zip(mut self, max_bytes: u64) -> Self {
         self.payload = Payload::Zip(max_bytes);
+        self
+    }
+
+    /// Takes the form of a page.
+    #[must_use]
+    pub fn takes_form(mut self, max_bytes: u64) -> Self {
+        self.payload = Payload::Form(max_bytes);
         self
     }
 

@@ -12,7 +12,7 @@ use toolcrib::registry::{Entry, Source};
 use toolcrib::{ErrorCode, ToolError};
 
 use super::CribHost;
-use super::catalogue::is_served;
+use super::catalogue::{is_served, reads_results};
 
 impl CribHost {
     /// The name and the arguments of a call as it may be made: unchanged where everything is served. Where only some bundles are, a tool of
@@ -32,7 +32,7 @@ impl CribHost {
         if entry.source() == Source::BuiltIn && Discovery::names().any(|name| name == own) {
             return Ok((exact, self.narrowed(&entry, arguments)?));
         }
-        match is_served(&entry, &self.options) {
+        match is_served(&entry, &self.options) || reads_results(&entry) {
             true => Ok((exact, arguments)),
             false => {
                 let message = format!("`{own}` is not of the bundles that are served here");

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use toolcrib::Crib;
 use toolcrib::crib::Discovery;
-use toolcrib::registry::{Availability, Entry};
+use toolcrib::registry::{Availability, Entry, Source};
+use toolcrib::results::READ_RESULT;
 use toolcrib::wire::{Dropped, Hints, McpTool, mcp_tool};
 use toolcrib_mcp::protocol::Implementation;
 use toolcrib_mcp::rpc::RpcError;
@@ -290,7 +291,8 @@ fn quote(body: &mut Vec<u8>, text: &str) {
 fn offered(crib: &Crib, options: &HostOptions) -> Vec<Arc<Entry>> {
     let mut entries = crib.registry().entries();
     if !options.bundles.is_empty() {
-        entries.retain(|entry| is_served(entry, options));
+        // The rest of a result is read with it, whatever tool the result is of.
+        entries.retain(|entry| is_served(entry, options) || reads_results(entry));
     }
     let is_made = entries.len() <= MAX_MADE;
     entries.retain(|entry| {
@@ -301,6 +303,11 @@ fn offered(crib: &Crib, options: &HostOptions) -> Vec<Arc<Entry>> {
             }
     });
     entries
+}
+
+/// Whether a tool is the built-in that returns the rest of a result.
+pub(super) fn reads_results(entry: &Entry) -> bool {
+    entry.source() == Source::BuiltIn && entry.head().name.as_str() == READ_RESULT
 }
 
 /// Whether a tool is of the bundles that are served.
@@ -346,8 +353,11 @@ fn switched_over(
     }
     let description = Discovery::description(offered);
     few.extend(Written::of(&find, Some(&description), left_out));
-    for name in Discovery::names().filter(|name| *name != Discovery::FIND) {
-        if let Some(entry) = ready(name) {
+    let calls = Discovery::names().filter(|name| *name != Discovery::FIND);
+    for name in calls.chain([READ_RESULT]) {
+        if let Some(entry) = ready(name)
+            && names.insert(entry.spec().name.clone())
+        {
             few.extend(Written::of(&entry, None, left_out));
         }
     }

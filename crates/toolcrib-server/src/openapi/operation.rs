@@ -100,6 +100,7 @@ fn request_body(route: &Route, shapes: &mut Shapes) -> Option<Value> {
         Payload::Json => ("application/json", true),
         Payload::OptionalJson => ("application/json", false),
         Payload::Zip(_) => ("application/zip", true),
+        Payload::Form(_) => ("application/x-www-form-urlencoded", true),
     };
     let (about, media) = match (&route.doc.body, route.payload) {
         (Some(body), _) => (
@@ -109,6 +110,11 @@ fn request_body(route: &Route, shapes: &mut Shapes) -> Option<Value> {
         (None, Payload::Zip(_)) => (
             "A ZIP archive.",
             json!({"schema": {"type": "string", "format": "binary"}}),
+        ),
+        (None, Payload::Form(_)) => (
+            "The form of the page.",
+            json!({"schema": {"type": "object", "required": ["decision"], "properties": {
+                "decision": {"type": "string", "enum": ["approve", "deny"]}, "reason": {"type": "string"}}}}),
         ),
         (None, _) => ("JSON.", json!({"schema": {}})),
     };

@@ -1,5 +1,7 @@
 //! Answering a model's reply: every call in it made, and the messages that say what they came to.
 
+use std::sync::Arc;
+
 use futures_util::FutureExt as _;
 use http::{Method, StatusCode};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -98,6 +100,7 @@ async fn answer(api: Api, asked: ApiRequest) -> Answer {
     .await?;
     let options = AnswerOptions {
         caller: asked.caller()?,
+        results: Some(Arc::new(api.crib().results().clone())),
         ..AnswerOptions::default()
     };
     let run = |request: CallRequest| {

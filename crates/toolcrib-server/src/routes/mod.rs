@@ -15,6 +15,7 @@ pub mod health;
 pub mod held;
 pub mod imports;
 pub mod invoke;
+pub mod one_time;
 pub mod rules;
 pub mod secrets;
 pub mod settings;
@@ -55,6 +56,7 @@ impl Routes {
             answer::routes(),
             events::routes(),
             approvals::routes(),
+            one_time::routes(),
             grants::routes(),
             held::routes(),
             rules::routes(),

@@ -121,6 +121,7 @@ async fn built_ins_are_listed_by_name_with_all_that_clients_show() {
             "move_file",
             "query_database",
             "read_file",
+            "read_result",
             "run_code",
             "run_tests",
             "search_code",
@@ -272,7 +273,8 @@ async fn beyond_the_budget_tools_are_found_and_the_pinned_ones_stay() {
             "call_tool",
             "call_write_tool",
             "find_tools",
-            "read_file"
+            "read_file",
+            "read_result"
         ]
     );
     let said = tool(&listed, "find_tools")["description"].as_str().unwrap();
@@ -380,7 +382,11 @@ async fn ten_thousand_tools_are_listed_once_each() {
             break;
         }
     }
-    let expected: Vec<String> = (0..10_000).map(|number| format!("t{number:05}")).collect();
+    let tools = (0..10_000).map(|number| format!("t{number:05}"));
+    // The rest of a result is read with this, whatever bundles are served.
+    let expected: Vec<String> = std::iter::once("read_result".to_owned())
+        .chain(tools)
+        .collect();
     assert_eq!(all, expected);
 }
 

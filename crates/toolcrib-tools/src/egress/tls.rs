@@ -118,7 +118,9 @@ impl Tls {
             .cloned()
             .map_err(|error| TlsError::SetUp(format!("encryption cannot be set up: {error}")))?;
         if let Some(protocol) = protocol {
-            Arc::make_mut(&mut config).alpn_protocols = vec![protocol.to_vec()];
+            // An empty name: the protocol has none.
+            let names = Some(protocol.to_vec()).filter(|name| !name.is_empty());
+            Arc::make_mut(&mut config).alpn_protocols = names.into_iter().collect();
         }
         let connecting = TlsConnector::from(config).connect(name, stream);
         connecting.await.map_err(TlsError::Handshake)

@@ -12,7 +12,7 @@ use toolcrib::{Crib, ErrorCode};
 
 use super::{crib_of, in_one_line, line_page, standing};
 use crate::args::Global;
-use crate::commands::Done;
+use crate::commands::{Done, notifying};
 use crate::ids::short;
 use crate::output::Output;
 use crate::prompt::{Desk, Ended, Questions, Screen, Terminal, Whose, item, settled_in_words};
@@ -23,6 +23,11 @@ use crate::remote::ServersQuestions;
 const EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn watch(backend: Backend, global: &Global, output: &Output) -> Done {
+    let _notifier = match backend.crib() {
+        Some(crib) => notifying::start(crib, None)?,
+        // The server does.
+        None => None,
+    };
     let asks = !output.json() && !output.plain() && !global.no_input;
     let terminal = asks
         .then(|| Terminal::find(output.colours_terminal()))

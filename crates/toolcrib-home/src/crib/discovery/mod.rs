@@ -16,6 +16,7 @@ mod find;
 mod offer;
 mod words;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use offer::{Offer, OfferBounds};
@@ -23,9 +24,12 @@ pub use words::Discovery;
 
 use super::finder::Finder;
 use crate::builtin::{self, RegisterBuiltins as _};
+use crate::config::Config;
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::limits::LimitsPatch;
 use crate::registry::{Entry, RegisterError, Registration, Registry, Source, WeakRegistry};
+use crate::results::{self, Results};
+use crate::secret::SecretStore;
 use crate::spec::ToolSpec;
 use crate::tool::Tool;
 use crate::wire::{Care, Hints};
@@ -65,6 +69,11 @@ pub fn tools_reference() -> String {
     registry
         .register_builtins()
         .and_then(|()| register(&registry, &Arc::default()))
+        .and_then(|()| {
+            let secrets = SecretStore::at(PathBuf::new());
+            let settings = Config::defaults().results();
+            results::register(&registry, &Results::at(PathBuf::new(), settings, secrets))
+        })
         .expect("an empty registry takes the built-ins");
     let names: Vec<&str> = std::iter::once(FIND)
         .chain(CALL.map(|(_, name)| name))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Discovery;
 use crate::registry::{Availability, Entry, Registry};
+use crate::results::READ_RESULT;
 use crate::spec::ToolSpec;
 use crate::wire::estimated_tokens;
 
@@ -74,6 +75,21 @@ impl Offer {
     }
 }
 
+impl Offer {
+    /// Adds `read_result` to tools that were chosen by hand: a result may be too long whatever tool it is of.
+    pub fn with_read_result(
+        registry: &Registry,
+        mut tools: Vec<Arc<ToolSpec>>,
+    ) -> Vec<Arc<ToolSpec>> {
+        let is_there = tools.iter().any(|spec| spec.name.as_str() == READ_RESULT);
+        let found = registry.find(READ_RESULT).ok().filter(is_ready);
+        if let (false, Some(entry)) = (is_there, found) {
+            tools.push(Arc::clone(entry.spec()));
+        }
+        tools
+    }
+}
+
 impl OfferBounds<'_> {
     fn are_kept_by(&self, entries: &[Arc<Entry>]) -> bool {
         let specs = entries.iter().map(|entry| &**entry.spec());
@@ -115,6 +131,11 @@ fn few(
     finds.description = Discovery::description(offered);
     few.push(Arc::new(finds));
     let calls = Discovery::names().filter(|name| *name != Discovery::FIND);
-    few.extend(calls.filter_map(|name| Some(Arc::clone(ready(name)?.spec()))));
+    let reads = few
+        .iter()
+        .all(|spec| spec.name.as_str() != READ_RESULT)
+        .then_some(READ_RESULT);
+    let always = calls.chain(reads);
+    few.extend(always.filter_map(|name| Some(Arc::clone(ready(name)?.spec()))));
     Some(few)
 }

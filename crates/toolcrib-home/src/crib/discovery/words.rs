@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::{CALL, FIND};
-use crate::registry::Entry;
+use crate::registry::{Entry, Source};
+use crate::results::READ_RESULT;
 
 /// The most bundles and subjects that are named.
 const MAX_BUNDLES: usize = 12;
@@ -30,7 +31,12 @@ impl Discovery {
     pub fn description(tools: &[Arc<Entry>]) -> String {
         let mut bundles: BTreeMap<&str, usize> = BTreeMap::new();
         let mut subjects: HashMap<&str, usize> = HashMap::new();
-        for entry in tools {
+        // It is always listed, and so not to be found.
+        let is_listed = |entry: &Entry| {
+            entry.source() == Source::BuiltIn && entry.head().name.as_str() == READ_RESULT
+        };
+        let tools: Vec<&Arc<Entry>> = tools.iter().filter(|entry| !is_listed(entry)).collect();
+        for entry in &tools {
             let head = entry.head();
             *bundles.entry(head.bundle.as_str()).or_default() += 1;
             let words = head.slug.as_str().split(['-', '_', '.']);

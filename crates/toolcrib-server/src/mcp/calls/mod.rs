@@ -203,7 +203,7 @@ pub(super) async fn call(
         is_alone: true,
     };
     match follower.follow(&mut own).await {
-        Step::Done(outcome) => result::reply(&outcome, context.era),
+        Step::Done(outcome) => result::reply(&host, Arc::new(outcome), &context).await,
         Step::Ask(questions) => {
             let call = leave(&host, own, &wanted, &context)?;
             let before = Answered::default();
@@ -322,7 +322,7 @@ async fn attached(
         Step::Done(outcome) => {
             host.calls.pending.forget(call);
             match outcome {
-                Some(outcome) => result::reply(&outcome, context.era),
+                Some(outcome) => result::reply(host, outcome, context).await,
                 None => Err(RpcError::new(
                     code::INTERNAL_ERROR,
                     "the call ended without an outcome: a bug in Toolcrib",

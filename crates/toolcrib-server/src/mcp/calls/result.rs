@@ -5,27 +5,82 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib::approval::ApprovalRequest;
 use toolcrib::model::text;
-use toolcrib::wire::McpOutcome;
-use toolcrib::{ErrorCode, McpForm, Outcome, ToolError};
+use toolcrib::wire::{KeepResults as _, McpOutcome, ReaderOf, fit, fits};
+use toolcrib::{Caller, Crib, ErrorCode, McpForm, Outcome, ToolError};
 use toolcrib_mcp::protocol::Era;
 use toolcrib_mcp::rpc::{RpcError, code};
-use toolcrib_mcp::server::Reply;
+use toolcrib_mcp::server::{Context, Reply};
 
 use super::form::in_one_line;
 use super::pending::Detached;
 use crate::api::short_id;
+use crate::mcp::CribHost;
 
 /// What most results fit into.
 const USUAL: usize = 512;
 
-/// The result that an outcome is; an error of the protocol if there is no such tool.
-pub(super) fn reply(outcome: &Outcome, era: Era) -> Result<Reply, RpcError> {
+/// The result that an outcome is, shortened if it is too long; an error of the protocol if there is no such tool.
+pub(super) async fn reply(
+    host: &CribHost,
+    outcome: Arc<Outcome>,
+    context: &Context,
+) -> Result<Reply, RpcError> {
     // A tool that was found may fail for the lack of another one: that is for the model.
-    match outcome.error() {
-        Some(error) if outcome.origin.is_none() && is_of_protocol(error) => Err(protocol(error)),
-        _ if era.is_modern() => written(&McpOutcome::of(outcome).with_any_structure()),
-        _ => written(&McpOutcome::of(outcome)),
+    if let Some(error) = outcome.error()
+        && outcome.origin.is_none()
+        && is_of_protocol(error)
+    {
+        return Err(protocol(error));
     }
+    let era = context.era;
+    let reader = match era.is_modern() {
+        true => ReaderOf::Values,
+        false => ReaderOf::Objects,
+    };
+    if fits(&outcome, host.crib.results().max_tokens(), reader) {
+        return written(&shaped(&outcome, era));
+    }
+    let caller: Caller = context.principal.parse().map_err(internal)?;
+    let crib = Arc::clone(&host.crib);
+    let fitting = tokio::task::spawn_blocking(move || fitted(&crib, outcome, &caller, reader, era));
+    fitting.await.map_err(internal)?
+}
+
+/// As much of a result as a model takes in, and how to read the rest.
+fn fitted(
+    crib: &Crib,
+    outcome: Arc<Outcome>,
+    caller: &Caller,
+    reader: ReaderOf,
+    era: Era,
+) -> Result<Reply, RpcError> {
+    let results = crib.results();
+    let read_on = results.keep(&outcome, caller);
+    let entry = crib.registry().find(&outcome.tool).ok();
+    let schema = entry
+        .as_ref()
+        .and_then(|entry| entry.spec().output_schema.as_deref());
+    let outcome = Arc::unwrap_or_clone(outcome);
+    let fitted = fit(outcome, results.max_tokens(), reader, schema, &read_on);
+    let made = shaped(&fitted.outcome, era).with_note(&fitted.note);
+    match fitted.is_broken {
+        true => written(&made.without_structure()),
+        false => written(&made),
+    }
+}
+
+fn shaped(outcome: &Outcome, era: Era) -> McpOutcome<'_> {
+    match era.is_modern() {
+        true => McpOutcome::of(outcome).with_any_structure(),
+        false => McpOutcome::of(outcome),
+    }
+}
+
+fn internal(error: impl std::fmt::Display) -> RpcError {
+    RpcError::new(
+        code::INTERNAL_ERROR,
+        format!("the result cannot be written: {error}"),
+    )
 }
 
 /// How a call is answered that was not begun: as errors of their code always are.
@@ -54,12 +109,7 @@ fn protocol(error: &ToolError) -> RpcError {
 
 fn written(outcome: &McpOutcome<'_>) -> Result<Reply, RpcError> {
     let mut body = Vec::with_capacity(USUAL);
-    serde_json::to_writer(&mut body, outcome).map_err(|error| {
-        RpcError::new(
-            code::INTERNAL_ERROR,
-            format!("the result cannot be written: {error}"),
-        )
-    })?;
+    serde_json::to_writer(&mut body, outcome).map_err(internal)?;
     Ok(Reply::complete(body))
 }
 
