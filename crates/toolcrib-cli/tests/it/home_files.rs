@@ -25,7 +25,9 @@ fn a_damaged_file_of_clients_is_named_by_its_path_and_by_its_name_through_a_serv
     let ran = test.run(&["clients", "list"]);
     assert_ne!(ran.code, 0);
     ran.says(&path(&test, "clients.json"));
+    std::fs::remove_file(&file).unwrap();
     let serving = Serving::start(&test);
+    std::fs::write(&file, "{").unwrap();
     let (_, body) = serving.get("/api/clients");
     let home = test.home().display().to_string();
     assert!(!body.to_string().contains(&home), "{body}");

@@ -323,9 +323,9 @@ mod tests {
         }
     }
 
-    /// As [`text`] writes it without a clock of the person's.
-    fn plain(line: &Line, masker: &Masker, out: &mut String) {
-        text(line, |at| format!("{at:.3}"), masker, out);
+    /// A line for people with a time that is the same everywhere.
+    fn text(line: &Line, masker: &Masker, out: &mut String) {
+        super::text(line, |at| format!("{at:.3}"), masker, out);
     }
 
     fn written(form: fn(&Line, &Masker, &mut String), line: &Line) -> String {
@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn a_line_for_people_says_who_asked_for_what_and_how_it_went() {
         assert_eq!(
-            written(plain, &line()),
+            written(text, &line()),
             "1970-01-01T00:00:00.000Z 200 GET /tools client:ci@127.0.0.1 1.2ms 2.0kB r-1 call c-1\n"
         );
         let gone = Line {
@@ -350,7 +350,7 @@ mod tests {
             ..line()
         };
         assert_eq!(
-            written(plain, &gone),
+            written(text, &gone),
             "1970-01-01T00:00:00.000Z - GET /tools nobody@local 1.2ms 0B r-1 aborted\n"
         );
     }
@@ -379,7 +379,7 @@ mod tests {
 
     #[test]
     fn what_would_move_a_cursor_or_start_a_line_is_escaped() {
-        for form in [plain, json] {
+        for form in [text, json] {
             let path = "/a\u{1b}[2J\r\nb\u{7f}\u{9b}\u{2028}\u{202e}\u{0}".to_owned();
             let written = written(form, &Line { path, ..line() });
             assert_eq!(written.lines().count(), 1, "{written:?}");
@@ -393,12 +393,12 @@ mod tests {
     fn a_long_path_is_cut() {
         let path = format!("/{}", "x".repeat(100_000));
         let known = Line { path, ..line() };
-        assert!(written(plain, &known).len() < 2 * MAX_PATH);
+        assert!(written(text, &known).len() < 2 * MAX_PATH);
         let nowhere = Line {
             route: None,
             ..known
         };
-        for form in [plain, json] {
+        for form in [text, json] {
             assert!(written(form, &nowhere).len() < 3 * MAX_WORD);
         }
     }
@@ -443,12 +443,7 @@ mod tests {
         let masker = Masker::of([&secret]);
         let mut out = String::new();
         let path = "/tools/hunter2-hunter2".to_owned();
-        text(
-            &Line { path, ..line() },
-            |at| at.to_string(),
-            &masker,
-            &mut out,
-        );
+        text(&Line { path, ..line() }, &masker, &mut out);
         assert!(!out.contains("hunter2"), "{out}");
     }
 }
