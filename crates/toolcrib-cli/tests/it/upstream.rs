@@ -113,8 +113,8 @@ fn through_a_server_it_is_the_same_command() {
     let add = |name: &str, file: &std::path::Path| {
         let file = file.to_str().unwrap().to_owned();
         through(&[
-            "upstream", "add", name, "--yes", "--allow", "echo", "--", "python3", SERVER,
-            "release", &file,
+            "upstream", "add", name, "--yes", "--allow", "echo", "--sandbox", "none", "--",
+            "python3", SERVER, "release", &file,
         ])
     };
     add("fake", &more).exits(0);
@@ -165,7 +165,7 @@ fn names_that_are_taken_are_reported_and_names_of_tools_cannot_forge_lines() {
     let test = Test::new();
     let add = |name: &str, rest: &[&str]| {
         let words = [
-            "upstream", "add", name, "--yes", "--", "python3", SERVER, "plain",
+            "upstream", "add", name, "--yes", "--sandbox", "none", "--", "python3", SERVER, "plain",
         ];
         let words: Vec<&str> = words.iter().chain(rest).copied().collect();
         test.run(&words)
@@ -202,7 +202,8 @@ fn tools_that_are_left_out_are_named_with_the_reason() {
         std::fs::write(&file, tools.to_string()).unwrap();
         let file = file.to_str().unwrap();
         test.run(&[
-            "upstream", "add", name, "--yes", "--", "python3", SERVER, "plain", file,
+            "upstream", "add", name, "--yes", "--sandbox", "none", "--", "python3", SERVER,
+            "plain", file,
         ])
     };
     let added = add(
@@ -249,8 +250,8 @@ fn a_failure_shows_what_the_program_printed() {
     std::fs::write(&file, "[]").unwrap();
     let path = file.to_str().unwrap();
     test.run(&[
-        "upstream", "add", "fake", "--yes", "--allow", "echo", "--", "python3", SERVER, "release",
-        path,
+        "upstream", "add", "fake", "--yes", "--allow", "echo", "--sandbox", "none", "--", "python3",
+        SERVER, "release", path,
     ])
     .exits(0);
     std::fs::remove_file(&file).unwrap();
@@ -282,8 +283,8 @@ fn whatever_a_server_started_dies_with_toolcrib_however_that_dies() {
     std::fs::create_dir_all(test.home()).unwrap();
     let path = file.to_str().unwrap();
     test.run(&[
-        "upstream", "add", "parent", "--yes", "--allow", "echo", "--", "python3", SERVER, "child",
-        path,
+        "upstream", "add", "parent", "--yes", "--allow", "echo", "--sandbox", "none", "--",
+        "python3", SERVER, "child", path,
     ])
     .exits(0);
     std::fs::remove_file(&file).unwrap();
@@ -347,4 +348,45 @@ fn what_a_tool_of_a_server_needs_is_set_in_one_command() {
     test.run(&["upstream", "deny", "fake", "add"]).exits(0);
     test.run(&call).exits(5);
     test.run(&["run", "echo", "text=hello"]).exits(0);
+}
+
+#[test]
+fn a_server_that_is_added_is_behind_a_wall_unless_someone_says_otherwise() {
+    let test = Test::new();
+    let add = |name: &str, more: &[&str]| {
+        let words = ["upstream", "add", name, "--yes"].iter().chain(more);
+        let words = words.chain(&["--", "python3", SERVER, "walled"]);
+        test.run(&words.copied().collect::<Vec<_>>()).exits(0);
+    };
+    let place = test.home().with_file_name("notes");
+    std::fs::create_dir_all(&place).unwrap();
+    let place = place.to_str().unwrap();
+    add("usual", &[]);
+    add("bare", &["--sandbox", "none"]);
+    let more = ["--write", place, "--host", "api.example.com", "--memory", "512MB"];
+    add("more", &more);
+    let listed = test.run(&["--json", "upstream", "list"]).exits(0).json();
+    let walls: Vec<(&str, &str)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), row["sandbox"].as_str().unwrap()))
+        .collect();
+    assert_eq!(walls, [("bare", "none"), ("more", "process"), ("usual", "process")]);
+    let shown = test.run(&["upstream", "show", "more"]).exits(0).stdout;
+    for line in [
+        format!("may write `{place}`"),
+        "`api.example.com`".to_owned(),
+        "512 MB of all its processes together".to_owned(),
+    ] {
+        assert!(shown.contains(&line), "{line}: {shown}");
+    }
+    let config = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
+    assert!(config.contains("[upstreams.usual.sandbox]\nlevel = \"process\"\n"), "{config}");
+    test.run(&["upstream", "add", "x", "--yes", "--sandbox", "none", "--host", "a.test", "--", "true"])
+        .exits(2)
+        .says("`sandbox.hosts`: needs a wall");
+    test.run(&["upstream", "update", "usual", "--yes"])
+        .exits(0)
+        .says("all tools of `usual` are what was accepted");
 }

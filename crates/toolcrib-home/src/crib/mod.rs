@@ -344,6 +344,12 @@ impl CribOptions {
             egress: egress.clone(),
             secrets: secrets.clone(),
             directory: user.clone().unwrap_or_else(|| PathBuf::from("/")),
+            sandbox: SandboxOptions {
+                readable: readable(&config),
+                memory: config.sandbox_memory(),
+                pids: config.sandbox_processes(),
+                ..SandboxOptions::default()
+            },
             authorizer: self.authorizer,
         }));
         let workshop = Workshop {

@@ -28,11 +28,13 @@ use url::Url;
 
 use super::auth::{Consent, OAuth};
 use super::breaker::{Breaker, Turn};
+use super::child::Child;
 use super::connection::{self, Connection, Parts};
 use super::definition::Definition;
 use super::http;
 use super::server_request::{Asking, MAX_QUESTIONS};
 use super::settings::{Auth, Transport, UpstreamSettings};
+use super::wall::Fetch;
 use crate::call::context::CallContext;
 use crate::egress::Target;
 use crate::model::JsonObject;
@@ -89,6 +91,17 @@ pub struct Probe {
     pub listed: Duration,
     /// The last of what its program printed on stderr.
     pub stderr: String,
+    /// The hosts that its program wanted to reach, if it is behind a wall.
+    pub network: Vec<Reached>,
+}
+
+/// A host that a server's program wanted to reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// The host, with its port.
+    pub host: String,
+    /// Whether it was let.
+    pub allowed: bool,
 }
 
 /// The present status of a server, in this process.
@@ -173,13 +186,21 @@ impl Upstream {
         Ok((oauth, url))
     }
 
-    /// Connects just to see what the server is, on its own connection that is ended again; says what it found. Nothing is written.
-    pub async fn probe(&self) -> Result<Probe, ToolError> {
+    /// The hosts that its program wanted to reach and may not, as far as it runs now.
+    pub fn refused_hosts(&self) -> Vec<String> {
+        let state = lock(&self.state);
+        let child = state.open.as_ref().and_then(|open| open.child.as_ref());
+        child.map(Child::refused).unwrap_or_default()
+    }
+
+    /// Connects just to see what the server is, on its own connection that is ended again; says what it found. Nothing is written, but
+    /// what the program keeps for itself.
+    pub(crate) async fn probe(&self, fetch: Fetch) -> Result<Probe, ToolError> {
         let began = Instant::now();
-        let patience = self.settings.connect_timeout;
+        let patience = connection::patience(&self.settings, fetch);
         let opened = tokio::time::timeout(
             patience + STARTING,
-            connection::open(&self.name, &self.settings, &self.parts),
+            connection::open(&self.name, &self.settings, &self.parts, fetch),
         );
         let (connection, _told) = opened
             .await
@@ -213,6 +234,7 @@ impl Upstream {
             connected,
             listed,
             stderr: connection.stderr(),
+            network: network(&connection),
         };
         connection.finish().await;
         Ok(probe)
@@ -282,7 +304,7 @@ impl Upstream {
         }
         let opening = async {
             let (connection, told) =
-                connection::open(&self.name, &self.settings, &self.parts).await?;
+                connection::open(&self.name, &self.settings, &self.parts, Fetch::Never).await?;
             let listing = connection.list(&self.name).await?;
             self.take(&connection, &listing).await;
             Ok((Arc::new(connection), told))
@@ -489,6 +511,18 @@ impl Upstream {
         };
         Err(ToolError::new(ErrorCode::ToolUnavailable, message))
     }
+}
+
+/// The hosts that a program wanted to reach so far.
+fn network(connection: &Connection) -> Vec<Reached> {
+    let Some(child) = &connection.child else {
+        return Vec::new();
+    };
+    let of =
+        |hosts: Vec<String>, allowed| hosts.into_iter().map(move |host| Reached { host, allowed });
+    of(child.reached(), true)
+        .chain(of(child.refused(), false))
+        .collect()
 }
 
 /// Begins to connect, for everybody who waits.

@@ -5,6 +5,7 @@ mod failures;
 mod http;
 mod oauth;
 mod pins;
+mod walled;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
