@@ -129,8 +129,9 @@ Examples:
   toolcrib upstream add notes --write ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   toolcrib upstream add web --host example.com --host '*.example.org' -- uvx mcp-server-fetch
   toolcrib upstream add tracker --url https://tracker.example.com/mcp
+  toolcrib upstream add weather --registry ./server.json
 
-The program runs behind a wall, with a home directory of its own and few variables of yours. It may read
+The program runs behind a wall, with its own home directory and few variables of yours. It may read
 programs, libraries and what its arguments name. Package registries are within reach while it is added.
 It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
 pub(crate) struct UpstreamAddArgs {
@@ -142,6 +143,12 @@ pub(crate) struct UpstreamAddArgs {
     /// The address of a server that speaks streamable HTTP
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) url: Option<String>,
+    /// A server.json, or the name of a server in the registry `mcp.registry`; words after `--` are arguments then
+    #[arg(long, value_name = "FILE|SERVER", value_hint = ValueHint::FilePath, conflicts_with = "url")]
+    pub(crate) registry: Option<String>,
+    /// Which of its packages to take: npm, pypi, or remote for its address
+    #[arg(long, value_name = "KIND", value_parser = ["npm", "pypi", "remote"], requires = "registry")]
+    pub(crate) package: Option<String>,
     /// A variable for the program; `NAME=secret:SECRET` gives it a secret
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
@@ -167,10 +174,10 @@ pub(crate) struct UpstreamAddArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "url")]
     pub(crate) pass: Vec<String>,
     /// A header for every request; `NAME=secret:SECRET` or `NAME=Bearer secret:SECRET` sends a secret
-    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) header: Vec<String>,
     /// Log in with OAuth, now and when it is over again
-    #[arg(long, requires = "url")]
+    #[arg(long)]
     pub(crate) oauth: bool,
     /// Let this tool run without asking, as the server names it
     #[arg(long, value_name = "TOOL")]

@@ -2,6 +2,7 @@
 
 mod approval;
 mod import;
+mod registry;
 mod walled;
 
 use std::future::Future;
@@ -142,9 +143,18 @@ fn page(no_browser: bool, output: &Output) -> impl Fn(&str) + Send + Sync + 'sta
 }
 
 /// The settings that someone typed.
-fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
+fn typed(
+    args: &UpstreamAddArgs,
+    mut described: Option<Map<String, Value>>,
+) -> Result<UpstreamCandidate, CliError> {
     let name = upstream::name(&args.name).map_err(CliError::usage)?;
-    let mut fields = Map::new();
+    if (!args.header.is_empty() || args.oauth) && args.url.is_none() && described.is_none() {
+        return Err(CliError::usage(
+            "`--header` and `--oauth` need `--url` or `--registry`",
+        ));
+    }
+    let is_described = described.is_some();
+    let mut fields = described.take().unwrap_or_default();
     let pairs = |texts: &[String], what: &str| -> Result<Value, CliError> {
         let mut pairs = Map::new();
         for text in texts {
@@ -156,6 +166,15 @@ fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
         Ok(Value::Object(pairs))
     };
     match (&args.url, args.command.split_first()) {
+        _ if is_described => match fields.contains_key("command") {
+            true => {
+                fields.insert("sandbox".to_owned(), walled::typed(args)?);
+            }
+            false if args.oauth => {
+                fields.insert("auth".to_owned(), "oauth".into());
+            }
+            false => {}
+        },
         (Some(url), _) => {
             fields.insert("url".to_owned(), url.as_str().into());
             if !args.header.is_empty() {
@@ -179,7 +198,11 @@ fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
             }
             fields.insert("sandbox".to_owned(), walled::typed(args)?);
         }
-        (None, None) => return Err(CliError::usage("give a program after `--`, or `--url`")),
+        (None, None) => {
+            return Err(CliError::usage(
+                "give a program after `--`, `--url` or `--registry`",
+            ));
+        }
     }
     if let Some(timeout) = args.timeout_ms {
         fields.insert("timeoutMs".to_owned(), timeout.into());
@@ -203,7 +226,30 @@ fn add(
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
-    let mut candidate = typed(args)?;
+    let Some(from) = &args.registry else {
+        return add_typed(args, typed(args, None)?, backend, global, output);
+    };
+    let name = upstream::name(&args.name).map_err(CliError::usage)?;
+    let (fields, secrets) = registry::fields(&name, from, args, backend, global, output)?;
+    let candidate = typed(args, Some(fields))?;
+    let crib = backend.crib().map(AsRef::as_ref);
+    if let Some(crib) = crib {
+        registry::keep(&secrets, crib)?;
+    }
+    let added = add_typed(args, candidate, backend, global, output);
+    if let (Err(_), Some(crib)) = (&added, crib) {
+        registry::drop_again(&secrets, crib);
+    }
+    added
+}
+
+fn add_typed(
+    args: &UpstreamAddArgs,
+    mut candidate: UpstreamCandidate,
+    backend: &Backend,
+    global: &Global,
+    output: &Output,
+) -> Result<(), CliError> {
     let name = &candidate.name.clone();
     if !args.replace && backend.get(&path(name.as_str())).is_ok() {
         let message = format!("there is an upstream server `{name}` already");
@@ -336,6 +382,15 @@ fn say_tools(probe: &Value, output: &Output) {
     }
     for left_out in left_out(probe) {
         output.say(&left_out);
+    }
+    let (prompts, resources) = (probe["prompts"].as_u64(), probe["resources"].as_u64());
+    for (number, thing) in [(prompts, "prompt"), (resources, "resource")] {
+        if let Some(number @ 1..) = number {
+            let things = count(usize::try_from(number).unwrap_or(usize::MAX), thing);
+            output.say(&format!(
+                "it also has {things}, which MCP clients of Toolcrib get"
+            ));
+        }
     }
 }
 

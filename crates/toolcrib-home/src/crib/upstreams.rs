@@ -288,6 +288,8 @@ pub fn probe_shown(name: &Slug, probe: &Probe, changes: &[PinChange]) -> Value {
         "changes": changes,
         "stderr": probe.stderr,
         "network": network,
+        "prompts": probe.material.prompts.len(),
+        "resources": probe.material.resources.len() + probe.material.templates.len(),
     })
 }
 
@@ -539,6 +541,7 @@ impl Crib {
             pinned.accept(&probe.tools, only);
             pinned.server = probe.server.clone();
             pinned.protocol.clone_from(&probe.protocol);
+            pinned.material = probe.material.clone();
             pinned.pinned_at = jiff::Timestamp::now().to_string();
             pinned.pinned_by = settings.line();
             pinned.identity = settings.identity();

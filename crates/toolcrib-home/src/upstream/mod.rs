@@ -8,7 +8,7 @@
 //! sandbox     what the operator allows a program  wall    the wall that makes it so
 //! breaker     when to try again                server      one server and the connection all share
 //! ask         what it wants to know            result      what its answers mean
-//! tool        one of its tools
+//! tool        one of its tools                     material    its prompts and resources
 //! ```
 //!
 //! Tools are made from two files alone: the settings say how a server is reached, the pins what the user accepted of it. So
@@ -23,6 +23,7 @@ mod child;
 mod connection;
 mod definition;
 mod http;
+pub(crate) mod material;
 pub(crate) mod names;
 mod pins;
 mod result;
@@ -42,6 +43,7 @@ use arc_swap::ArcSwap;
 
 pub use auth::{Authorizer, Consent, Loopback, OAuth};
 pub use definition::Definition;
+pub use material::Material;
 pub use pins::{PinChange, PinStore, Pinned, PinnedTool, Unpinned};
 pub use sandbox::UpstreamSandbox;
 pub use server::{Probe, Reached, ServerState, Upstream};

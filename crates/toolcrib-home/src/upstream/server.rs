@@ -32,6 +32,7 @@ use super::child::Child;
 use super::connection::{self, Connection, Parts};
 use super::definition::Definition;
 use super::http;
+use super::material::{self, Material};
 use super::server_request::{Asking, MAX_QUESTIONS};
 use super::settings::{Auth, Transport, UpstreamSettings};
 use super::wall::Fetch;
@@ -46,6 +47,8 @@ use crate::model::text;
 const LASTED: Duration = Duration::from_secs(30);
 /// How long a server that did not answer a call in time may take to answer anything.
 const HEARING: Duration = Duration::from_secs(10);
+/// How long a prompt or a resource may take, unless configured.
+const ANSWERING: Duration = Duration::from_secs(60);
 /// How long starting a program may take besides: it is the client that gives up, which knows what it heard.
 const STARTING: Duration = Duration::from_secs(1);
 /// When a request gives up at the latest. It is the pipeline that ends a call in time, and knows how long a person was waited for.
@@ -83,6 +86,8 @@ pub struct Probe {
     pub instructions: Option<String>,
     /// Its tools.
     pub tools: Vec<Definition>,
+    /// Its prompts and resources.
+    pub material: Material,
     /// Tools that were left out, and why.
     pub rejected: Vec<(String, String)>,
     /// How long it took to connect.
@@ -216,6 +221,7 @@ impl Upstream {
             }
         };
         let listed = began.elapsed();
+        let material = self.material(&connection).await;
         let (side, era) = (connection.client.server(), connection.client.era());
         let masker = self.parts.secrets.masker();
         let mut server = side.info.map_or(Value::Null, |info| {
@@ -230,6 +236,7 @@ impl Upstream {
                 .instructions
                 .map(|text| masker.mask(&text).into_owned()),
             tools: connection::definitions(&listing, &masker),
+            material: material.unwrap_or_default(),
             rejected: connection::rejected(&listing, &masker),
             connected,
             listed,
@@ -318,6 +325,8 @@ impl Upstream {
             Ok((connection, told)) => {
                 state.open = Some(Arc::clone(&connection));
                 drop(state);
+                let (own, fresh) = (Arc::clone(&self), Arc::clone(&connection));
+                tokio::spawn(async move { own.take_material(&fresh).await });
                 let watched = watch(
                     Arc::downgrade(&self),
                     Arc::downgrade(&connection),
@@ -347,6 +356,80 @@ impl Upstream {
         let noted = tokio::task::spawn_blocking(move || pins.note(&name, &definitions)).await;
         if matches!(noted, Ok(Ok(_))) {
             self.parts.changed.store(true, Ordering::Release);
+        }
+    }
+
+    /// What it has besides tools; none if it does not say so in time.
+    async fn material(&self, connection: &Connection) -> Option<Material> {
+        let patience = self.settings.connect_timeout;
+        let listed = tokio::time::timeout(patience, connection.client.list_material()).await;
+        let listed = listed.ok()?.ok()?;
+        Some(Material::of(listed, &self.parts.secrets.masker()))
+    }
+
+    /// Keeps what it has besides tools now.
+    async fn take_material(&self, connection: &Connection) {
+        let Some(material) = self.material(connection).await else {
+            return;
+        };
+        let (pins, name) = (self.parts.pins.clone(), self.name.clone());
+        let noted = tokio::task::spawn_blocking(move || pins.note_material(&name, material)).await;
+        if matches!(noted, Ok(Ok(true))) {
+            self.parts.changed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Gets a prompt, without secrets.
+    pub(crate) async fn get_prompt(
+        self: &Arc<Self>,
+        prompt: &str,
+        arguments: JsonObject,
+    ) -> Result<JsonObject, ToolError> {
+        let connection = self.connection().await?;
+        let _in_flight = InFlight::of(&connection);
+        let got = connection
+            .client
+            .get_prompt(prompt, arguments, self.patience());
+        self.answered(&connection, got.await).await
+    }
+
+    /// Reads a resource, without secrets, and with URIs as they are here.
+    pub(crate) async fn read_resource(
+        self: &Arc<Self>,
+        uri: &str,
+    ) -> Result<JsonObject, ToolError> {
+        let connection = self.connection().await?;
+        let _in_flight = InFlight::of(&connection);
+        let read = connection.client.read_resource(uri, self.patience());
+        let mut read = self.answered(&connection, read.await).await?;
+        material::rename_contents(&self.name, &mut read);
+        Ok(read)
+    }
+
+    /// How long it may take to answer what is not a call.
+    fn patience(&self) -> Duration {
+        self.settings.timeout.unwrap_or(ANSWERING)
+    }
+
+    async fn answered(
+        &self,
+        connection: &Arc<Connection>,
+        answer: Result<JsonObject, ClientError>,
+    ) -> Result<JsonObject, ToolError> {
+        let masker = self.parts.secrets.masker();
+        match answer {
+            Ok(mut answer) => {
+                lock(&self.breaker).worked();
+                masker.mask_object(&mut answer);
+                Ok(answer)
+            }
+            Err(error) => {
+                let failed = connection.failed(&self.name, &error).await;
+                if matches!(error, ClientError::Gone(_)) {
+                    self.broke(connection, failed.message().to_owned());
+                }
+                Err(failed.masked(&masker))
+            }
         }
     }
 
@@ -700,6 +783,7 @@ async fn watch(
                 }
                 return;
             }
+            Ok(Some(ServerNotice::MaterialChanged)) => upstream.take_material(&connection).await,
             Ok(Some(ServerNotice::ToolsChanged)) => {
                 let patience = upstream.settings.connect_timeout;
                 let listed = tokio::time::timeout(patience, connection.list(&upstream.name)).await;

@@ -87,7 +87,7 @@ struct ApprovalSet {
     name: String,
     /// The tools.
     tools: Vec<String>,
-    /// What their calls need from the next start of the server on.
+    /// What their calls need from now on.
     approval: UpstreamApproval,
 }
 
@@ -169,6 +169,10 @@ struct ProbeShape {
     stderr: String,
     /// The hosts that its program wanted to reach, if it is behind a wall.
     network: Vec<ReachedHost>,
+    /// How many prompts it has.
+    prompts: u64,
+    /// How many resources and templates of resources it has.
+    resources: u64,
 }
 
 /// A host that a server's program wanted to reach.
@@ -206,7 +210,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .refuses(404, "There is no upstream server of this name."),
         Route::new(Method::PATCH, "/api/upstreams/{name}", Who::Operator, set_approval)
             .named("setUpstreamApproval", "upstreams", "Says what calls of a server's tools need: nothing, a person, or they are refused.")
-            .about("It is written into config.toml of the server's home; a running server reads that when it starts again.")
+            .about("It is written into config.toml of the server's home, which every process of the home follows: the next call is judged by it.")
             .param(name())
             .takes::<SetApproval>("The tools.", || json!({"tools": ["read_file"], "approval": "allow"}))
             .answers::<ApprovalSet>(200, "What was written.")
@@ -341,6 +345,8 @@ fn set_approval(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
             UpstreamApproval::Deny => "deny",
         };
         set_upstream_approval(api.crib().home(), &view.name, &tools, word)?;
+        // Read again now.
+        api.crib().upstream(view.name.as_str())?;
         let set = ApprovalSet {
             name: view.name.to_string(),
             tools,

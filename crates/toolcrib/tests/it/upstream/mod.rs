@@ -3,8 +3,10 @@
 mod calls;
 mod failures;
 mod http;
+mod material;
 mod oauth;
 mod pins;
+mod registry;
 mod walled;
 
 use std::path::{Path, PathBuf};
