@@ -19,7 +19,7 @@ const CACHING: Caching = Caching {
     ttl_ms: 1000,
     scope: CacheScope::Private,
 };
-/// What is asked for each time.
+/// Prompts and contents are asked for each time.
 const FRESH: Caching = Caching {
     ttl_ms: 0,
     scope: CacheScope::Private,

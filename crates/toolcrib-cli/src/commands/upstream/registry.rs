@@ -1,7 +1,7 @@
 //! `upstream add --registry`: a server as its `server.json` describes it.
 //!
 //! A package is pinned to the version that the file names. Values that are not in the file are asked for; secret ones go into the secrets
-//! of Toolcrib, for this server only. What is not supported is left out with a reason, never guessed.
+//! of Toolcrib, for this server only. Packages that are not supported are left out with a reason.
 
 mod server_json;
 

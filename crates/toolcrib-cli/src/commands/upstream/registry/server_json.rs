@@ -139,7 +139,7 @@ fn program(server: &str, package: &Map<String, Value>) -> Result<Choice, String>
         }
     };
     if kind == "pypi" {
-        // What is run may be called otherwise than its package.
+        // The program may have another name than its package.
         fixed = vec!["--from".to_owned(), fixed.remove(0), identifier.clone()];
     }
     let mut arguments = arguments(package)?;
