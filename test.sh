@@ -4,7 +4,7 @@
 #   ./test.sh            everything but the fuzz targets and the packages
 #   ./test.sh fast       while you work: fmt, english, and the unit tests beside the code (part `unit`)
 #   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis openapi conformance
-#                        clients web kernel bench deny fuzzcheck hostile fuzz release
+#                        clients servers web kernel bench deny fuzzcheck hostile fuzz release
 #
 # `hostile`, `fuzz` and `release` run only where they are named: they need minutes. `hostile` feeds the readers of a release build with texts
 # that double, nest and repeat, within 256 MB and a second each. `release` builds every package for this machine and tries each.
@@ -333,6 +333,26 @@ if wanted clients; then
         part clients tests/clients/run.sh "$toolcrib" node "$node"
     else
         skip "clients (TypeScript, Inspector)" "$node"
+    fi
+fi
+if wanted servers; then
+    built
+    toolcrib=${CARGO_TARGET_DIR:-target}/debug/toolcrib
+    if ! command -v python3 >/dev/null || ! python3 -m venv --help >/dev/null 2>&1; then
+        skip "servers" "needs python3 with venv"
+    else
+        if ! node=$(node_22 "$PWD/target/node-$NODE"); then
+            skip "servers (npm)" "$node"
+        elif why=$(tests/servers/fetch.sh node "$node" 2>&1); then
+            part servers tests/servers/run.sh "$toolcrib" node "$node"
+        else
+            skip "servers (npm)" "they cannot be had: ${why##*$'\n'}"
+        fi
+        if why=$(tests/servers/fetch.sh python 2>&1); then
+            part servers tests/servers/run.sh "$toolcrib" python
+        else
+            skip "servers (PyPI)" "they cannot be had: ${why##*$'\n'}"
+        fi
     fi
 fi
 if wanted web; then

@@ -27,6 +27,7 @@
 //!   state/reaped.json         when the bin was last emptied
 //!   state/servers/<id>.json   a server of this home, locked while it lives: where it listens and what it serves
 //!   upstreams/<name>.json     the tools that were accepted of another MCP server, as they were then; logins/<name>/: its login
+//!   upstream-state/<name>/    what its program keeps behind its wall: its home directory and caches
 //!   chats/                    transcripts of `toolcrib chat`
 //!   mcp-seal                  the key that signs what MCP clients carry between a question and its answer, 0600
 //!   token, clients.json       the operator's token, 0600; names of clients and digests of their tokens

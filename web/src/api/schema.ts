@@ -1694,6 +1694,7 @@ export interface components {
         GrantOffer: {
             words: string;
             shape: components["schemas"]["GrantShape"];
+            wholeTool?: boolean;
         };
         GrantPage: {
             grants: components["schemas"]["Grant"][];
@@ -2081,6 +2082,10 @@ export interface components {
         ReachShown: {
             hosts: string[];
             secrets: components["schemas"]["SecretShown"][];
+        };
+        ReachedHost: {
+            host: string;
+            allowed: boolean;
         };
         RefusedCall: components["schemas"]["Error"] | components["schemas"]["Outcome"];
         RefusedSwitch: {
@@ -2471,6 +2476,7 @@ export interface components {
             name: string;
             transport: string;
             reachedBy: string;
+            sandbox?: string | null;
             enabled: boolean;
             approval: string;
             /** Format: uint */
@@ -2482,6 +2488,7 @@ export interface components {
             state: string;
             notes: string[];
             accepted: components["schemas"]["AcceptedTool"][];
+            plan?: unknown;
         };
         /** @enum {string} */
         UpstreamApproval: "allow" | "ask" | "deny";
@@ -2503,11 +2510,17 @@ export interface components {
             rejected: components["schemas"]["RejectedTool"][];
             changes: components["schemas"]["ChangeRow"][];
             stderr: string;
+            network: components["schemas"]["ReachedHost"][];
+            /** Format: uint64 */
+            prompts: number;
+            /** Format: uint64 */
+            resources: number;
         };
         UpstreamRow: {
             name: string;
             transport: string;
             reachedBy: string;
+            sandbox?: string | null;
             enabled: boolean;
             approval: string;
             /** Format: uint */
@@ -7684,7 +7697,9 @@ export interface operations {
     };
     testUpstream: {
         parameters: {
-            query?: never;
+            query?: {
+                update?: boolean;
+            };
             header?: never;
             path: {
                 name: string;

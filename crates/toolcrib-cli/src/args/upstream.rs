@@ -15,6 +15,7 @@ Examples:
   toolcrib upstream import claude-desktop       the servers of another program
   toolcrib upstream test files                  connect, list the tools, show what changed
   toolcrib upstream accept files                accept what changed
+  toolcrib upstream update files                fetch its program again, and accept what changed
   toolcrib upstream login tracker               log in to a server that uses OAuth
 
 The tools of an upstream server are a bundle with its name. They are pinned when you accept them: a tool that \
@@ -45,6 +46,20 @@ pub(crate) enum UpstreamCommand {
         /// Only these of its tools, as the server names them
         #[arg(value_name = "TOOL")]
         tools: Vec<String>,
+        /// Accept without asking
+        #[arg(short, long)]
+        yes: bool,
+    },
+    /// Fetch a server's program again from its package registry, show what changed, and accept it
+    #[command(after_help = "\
+Examples:
+  toolcrib upstream update files
+
+A program behind a wall reaches package registries only now and while it is added. A version that its
+command names (`server@1.2.3`) stays the one that runs.")]
+    Update {
+        /// Its name
+        name: String,
         /// Accept without asking
         #[arg(short, long)]
         yes: bool,
@@ -111,10 +126,14 @@ pub(crate) struct UpstreamToolsArgs {
 Examples:
   toolcrib upstream add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
   toolcrib upstream add db --env 'PGPASSWORD=secret:DB' --allow query -- uvx some-db-server
+  toolcrib upstream add notes --write ~/notes -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  toolcrib upstream add web --host example.com --host '*.example.org' -- uvx mcp-server-fetch
   toolcrib upstream add tracker --url https://tracker.example.com/mcp
+  toolcrib upstream add weather --registry ./server.json
 
-The program runs without a sandbox, like any other program you start, with few of your variables and those \
-of `--env`. It is written into config.toml (`toolcrib config path`); the tools are pinned beside it.")]
+The program runs behind a wall, with its own home directory and few of your variables. It may read programs, \
+libraries and what its arguments name. Package registries can be reached while it is added. It is written into \
+config.toml (`toolcrib config path`); the tools are pinned beside it.")]
 pub(crate) struct UpstreamAddArgs {
     /// Its name here: letters, digits and `-`
     pub(crate) name: String,
@@ -124,17 +143,41 @@ pub(crate) struct UpstreamAddArgs {
     /// The address of a server that speaks streamable HTTP
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     pub(crate) url: Option<String>,
+    /// A server.json, or the name of a server in the registry `mcp.registry`; words after `--` are arguments then
+    #[arg(long, value_name = "FILE|SERVER", value_hint = ValueHint::FilePath, conflicts_with = "url")]
+    pub(crate) registry: Option<String>,
+    /// Which of its packages to take: npm, pypi, or remote for its address
+    #[arg(long, value_name = "KIND", value_parser = ["npm", "pypi", "remote"], requires = "registry")]
+    pub(crate) package: Option<String>,
     /// A variable for the program; `NAME=secret:SECRET` gives it a secret
     #[arg(long, value_name = "NAME=VALUE", conflicts_with = "url")]
     pub(crate) env: Vec<String>,
     /// The directory the program starts in; the home directory if not given
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "url")]
     pub(crate) cwd: Option<PathBuf>,
+    /// How strong the wall around the program is
+    #[arg(long, value_name = "LEVEL", value_parser = ["none", "process", "container"], conflicts_with = "url")]
+    pub(crate) sandbox: Option<String>,
+    /// Let the program read this path, instead of those that its arguments name; may be repeated
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "url")]
+    pub(crate) read: Vec<PathBuf>,
+    /// Let the program write this path; may be repeated
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath, conflicts_with = "url")]
+    pub(crate) write: Vec<PathBuf>,
+    /// Let the program reach this host; may be repeated
+    #[arg(long, value_name = "HOST", conflicts_with = "url")]
+    pub(crate) host: Vec<String>,
+    /// How much memory the program may have, such as 512MB
+    #[arg(long, value_name = "SIZE", conflicts_with = "url")]
+    pub(crate) memory: Option<String>,
+    /// Pass this variable of Toolcrib's own environment on to the program; may be repeated
+    #[arg(long, value_name = "NAME", conflicts_with = "url")]
+    pub(crate) pass: Vec<String>,
     /// A header for every request; `NAME=secret:SECRET` or `NAME=Bearer secret:SECRET` sends a secret
-    #[arg(long, value_name = "NAME=VALUE", requires = "url")]
+    #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) header: Vec<String>,
     /// Log in with OAuth, now and whenever the login expires
-    #[arg(long, requires = "url")]
+    #[arg(long)]
     pub(crate) oauth: bool,
     /// Let this tool run without asking, as the server names it
     #[arg(long, value_name = "TOOL")]

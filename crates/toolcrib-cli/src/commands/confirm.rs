@@ -12,6 +12,11 @@ pub(super) fn declined(message: &str) -> CliError {
     CliError::from(ToolError::new(ErrorCode::ApprovalDenied, message)).with_hint("you said no")
 }
 
+/// Whether someone can be asked on a terminal.
+pub(super) fn can_ask(global: &Global, output: &Output) -> bool {
+    !global.no_input && Terminal::find(output.colours_terminal()).is_some()
+}
+
 /// Asks on the terminal; without one it is refused (exit 6), naming `--yes`.
 pub(super) fn confirmed(
     question: &str,

@@ -2,6 +2,8 @@
 
 mod approval;
 mod import;
+mod registry;
+mod walled;
 
 use std::future::Future;
 use std::io::IsTerminal as _;
@@ -57,7 +59,10 @@ pub(super) fn upstream(
         UpstreamCommand::Show { name } => print_shown(&find(name, backend)?, output),
         UpstreamCommand::Test { names } => return test(names, backend, output),
         UpstreamCommand::Accept { name, tools, yes } => {
-            accept(name, tools, *yes, backend, global, output)?;
+            accept_what(name, tools, *yes, Fetched::Before, backend, global, output)?;
+        }
+        UpstreamCommand::Update { name, yes } => {
+            accept_what(name, &[], *yes, Fetched::Again, backend, global, output)?;
         }
         UpstreamCommand::Login {
             name,
@@ -138,9 +143,18 @@ fn page(no_browser: bool, output: &Output) -> impl Fn(&str) + Send + Sync + 'sta
 }
 
 /// The settings that someone typed.
-fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
+fn typed(
+    args: &UpstreamAddArgs,
+    mut described: Option<Map<String, Value>>,
+) -> Result<UpstreamCandidate, CliError> {
     let name = upstream::name(&args.name).map_err(CliError::usage)?;
-    let mut fields = Map::new();
+    if (!args.header.is_empty() || args.oauth) && args.url.is_none() && described.is_none() {
+        return Err(CliError::usage(
+            "`--header` and `--oauth` need `--url` or `--registry`",
+        ));
+    }
+    let is_described = described.is_some();
+    let mut fields = described.take().unwrap_or_default();
     let pairs = |texts: &[String], what: &str| -> Result<Value, CliError> {
         let mut pairs = Map::new();
         for text in texts {
@@ -152,6 +166,15 @@ fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
         Ok(Value::Object(pairs))
     };
     match (&args.url, args.command.split_first()) {
+        _ if is_described => match fields.contains_key("command") {
+            true => {
+                fields.insert("sandbox".to_owned(), walled::typed(args)?);
+            }
+            false if args.oauth => {
+                fields.insert("auth".to_owned(), "oauth".into());
+            }
+            false => {}
+        },
         (Some(url), _) => {
             fields.insert("url".to_owned(), url.as_str().into());
             if !args.header.is_empty() {
@@ -173,8 +196,13 @@ fn typed(args: &UpstreamAddArgs) -> Result<UpstreamCandidate, CliError> {
                     .map_err(|error| CliError::usage(format!("`--cwd`: {error}")))?;
                 fields.insert("cwd".to_owned(), cwd.to_string_lossy().into());
             }
+            fields.insert("sandbox".to_owned(), walled::typed(args)?);
         }
-        (None, None) => return Err(CliError::usage("give a program after `--`, or `--url`")),
+        (None, None) => {
+            return Err(CliError::usage(
+                "give a program after `--`, `--url` or `--registry`",
+            ));
+        }
     }
     if let Some(timeout) = args.timeout_ms {
         fields.insert("timeoutMs".to_owned(), timeout.into());
@@ -198,8 +226,31 @@ fn add(
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
-    let candidate = typed(args)?;
-    let name = &candidate.name;
+    let Some(from) = &args.registry else {
+        return add_typed(args, typed(args, None)?, backend, global, output);
+    };
+    let name = upstream::name(&args.name).map_err(CliError::usage)?;
+    let (fields, secrets) = registry::fields(&name, from, args, backend, global, output)?;
+    let candidate = typed(args, Some(fields))?;
+    let crib = backend.crib().map(AsRef::as_ref);
+    if let Some(crib) = crib {
+        registry::keep(&secrets, crib)?;
+    }
+    let added = add_typed(args, candidate, backend, global, output);
+    if let (Err(_), Some(crib)) = (&added, crib) {
+        registry::drop_again(&secrets, crib);
+    }
+    added
+}
+
+fn add_typed(
+    args: &UpstreamAddArgs,
+    mut candidate: UpstreamCandidate,
+    backend: &Backend,
+    global: &Global,
+    output: &Output,
+) -> Result<(), CliError> {
+    let name = &candidate.name.clone();
     if !args.replace && backend.get(&path(name.as_str())).is_ok() {
         let message = format!("there is an upstream server `{name}` already");
         return Err(
@@ -207,6 +258,9 @@ fn add(
                 "`--replace` replaces it, `toolcrib upstream rm {name}` removes it"
             )),
         );
+    }
+    if !args.yes && backend.crib().is_some() {
+        walled::ask_to_write(&mut candidate.settings, global, output)?;
     }
     if let (true, Some(crib)) = (args.oauth, backend.crib()) {
         let show = page(false, output);
@@ -230,6 +284,10 @@ fn add(
     if !args.yes {
         let probe = send("/api/upstreams?dryRun=true", &body)?;
         say_tools(&probe, output);
+        walled::say_network(&probe, output);
+        if walled::ask_to_reach(&probe, &mut candidate.settings, global, output)? {
+            body["settings"] = candidate.settings.written().into();
+        }
         let question = format!("add `{name}` with these tools? [y/n] ");
         if !confirmed(&question, global, output)? {
             return Err(declined("nothing was added"));
@@ -242,6 +300,7 @@ fn add(
         for left_out in left_out(&document) {
             output.say(&left_out);
         }
+        walled::say_network(&document, output);
     }
     if output.json() {
         output.document(&document);
@@ -324,6 +383,15 @@ fn say_tools(probe: &Value, output: &Output) {
     for left_out in left_out(probe) {
         output.say(&left_out);
     }
+    let (prompts, resources) = (probe["prompts"].as_u64(), probe["resources"].as_u64());
+    for (number, thing) in [(prompts, "prompt"), (resources, "resource")] {
+        if let Some(number @ 1..) = number {
+            let things = count(usize::try_from(number).unwrap_or(usize::MAX), thing);
+            output.say(&format!(
+                "it also has {things}, which MCP clients of Toolcrib get"
+            ));
+        }
+    }
 }
 
 /// Says only what draws the eye, to a person who accepts without looking.
@@ -404,12 +472,16 @@ fn print_list(rows: &Value, output: &Output) {
                 text(row, "name"),
                 row["tools"].to_string(),
                 text(row, "approval"),
+                row["sandbox"].as_str().unwrap_or("-").to_owned(),
                 state,
                 text(row, "reachedBy"),
             ]
         })
         .collect();
-    output.table(&["NAME", "TOOLS", "CALLS", "STATE", "REACHED BY"], &cells);
+    output.table(
+        &["NAME", "TOOLS", "CALLS", "WALL", "STATE", "REACHED BY"],
+        &cells,
+    );
     for row in rows {
         for note in row["notes"].as_array().into_iter().flatten() {
             output.say(&format!(
@@ -443,6 +515,7 @@ fn print_shown(shown: &Value, output: &Output) {
     for note in shown["notes"].as_array().into_iter().flatten() {
         output.line(&format!("  {}", visible(note.as_str().unwrap_or_default())));
     }
+    walled::print_plan(&shown["plan"], output);
     for tool in shown["accepted"].as_array().into_iter().flatten() {
         let first = visible(tool["description"].as_str().unwrap_or_default());
         let first = first.lines().next().unwrap_or_default();
@@ -503,6 +576,15 @@ fn print_probe(probe: &Value, output: &Output) {
 
 fn testing(name: &str) -> Ask {
     Ask::post_nothing(format!("{}/test", path(name))).patience(PATIENCE)
+}
+
+/// Which program of a server is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fetched {
+    /// The one that is there.
+    Before,
+    /// The one that its registry has now.
+    Again,
 }
 
 fn test(names: &[String], backend: &Backend, output: &Output) -> Done {
@@ -570,17 +652,27 @@ fn say_failure(name: &str, error: &ToolError, output: &Output) {
     }
 }
 
-fn accept(
+fn accept_what(
     name: &str,
     tools: &[String],
     yes: bool,
+    fetched: Fetched,
     backend: &Backend,
     global: &Global,
     output: &Output,
 ) -> Result<(), CliError> {
     find(name, backend)?;
-    let tested = backend.client.json(testing(name));
+    let test = match fetched {
+        Fetched::Before => testing(name),
+        Fetched::Again => {
+            Ask::post_nothing(format!("{}/test?update=true", path(name))).patience(PATIENCE)
+        }
+    };
+    let tested = backend.client.json(test);
     let tested = backend.wait(alive(name, output, tested))?;
+    if fetched == Fetched::Again {
+        walled::say_network(&tested, output);
+    }
     let changed = |change: &Value| change["tool"].as_str().unwrap_or_default().to_owned();
     let is_meant = |tool: &str| tools.is_empty() || tools.iter().any(|one| one == tool);
     let mut meant: Vec<Value> = tested["changes"].as_array().cloned().unwrap_or_default();
@@ -640,7 +732,7 @@ fn remove(names: &[String], backend: &Backend, output: &Output) -> Result<(), Cl
     }
     for name in names {
         output.say(&format!(
-            "removed `{}`, and what was accepted of it",
+            "removed `{}`, what was accepted of it, and the files that it kept",
             visible(name)
         ));
     }

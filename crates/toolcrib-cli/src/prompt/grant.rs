@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use toolcrib::approval::ApprovalResponse;
-use toolcrib::approval::grants::{GrantRequest, Scope};
+use toolcrib::approval::grants::{GrantRequest, MAX_DURATION, Scope};
 use toolcrib::model::text;
 
 use super::answerer::whoami;
@@ -76,7 +76,7 @@ impl Talk<'_> {
                 self.say(&self.paint.dim(&message));
             }
         }
-        let mut terms = Terms::usual();
+        let mut terms = Terms::usual(offer.whole_tool);
         loop {
             let question = format!("{}? (y, n, or c to change) ", terms.in_words());
             let answer = self.until(&question, |word| match word {
@@ -168,10 +168,14 @@ enum Answer {
 
 impl Terms {
     /// Those that fit most: a second answer is enough then.
-    fn usual() -> Self {
+    fn usual(whole_tool: bool) -> Self {
         Terms {
             scope: Scope::Project,
-            lasting: Scope::Project.default_duration(),
+            // A whole tool is granted until its definition changes.
+            lasting: match whole_tool {
+                true => MAX_DURATION,
+                false => Scope::Project.default_duration(),
+            },
             uses: None,
         }
     }

@@ -38,12 +38,13 @@ pub(crate) fn lookup_path(tool: &str) -> String {
 /// Looks a tool up; the error is as it came.
 pub(crate) async fn look_up_at(tool: &str, client: &Client) -> Result<FoundTool, ClientError> {
     let document = client.get(&lookup_path(tool)).await?;
-    let spec = spec_of(&document).ok_or_else(|| ClientError::Strange {
+    let mut spec = spec_of(&document).ok_or_else(|| ClientError::Strange {
         server: client.address().to_string(),
         why: "the schema of the tool cannot be read".to_owned(),
     })?;
     let text = |key: &str| document.get(key).and_then(Value::as_str);
     let source = text("source");
+    spec.pinned = source == Some("upstream");
     Ok(FoundTool {
         spec,
         is_stored: source == Some("store"),

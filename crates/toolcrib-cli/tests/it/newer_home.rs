@@ -88,6 +88,7 @@ const WRITES: &[&[&str]] = &[
     &["upstream", "logout", "x"],
     &["upstream", "rm", "x"],
     &["upstream", "test", "x"],
+    &["upstream", "update", "x"],
 ];
 
 /// Every verb that only reads.

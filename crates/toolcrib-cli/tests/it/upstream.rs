@@ -113,8 +113,19 @@ fn through_a_server_it_is_the_same_command() {
     let add = |name: &str, file: &std::path::Path| {
         let file = file.to_str().unwrap().to_owned();
         through(&[
-            "upstream", "add", name, "--yes", "--allow", "echo", "--", "python3", SERVER,
-            "release", &file,
+            "upstream",
+            "add",
+            name,
+            "--yes",
+            "--allow",
+            "echo",
+            "--sandbox",
+            "none",
+            "--",
+            "python3",
+            SERVER,
+            "release",
+            &file,
         ])
     };
     add("fake", &more).exits(0);
@@ -165,7 +176,16 @@ fn names_that_are_taken_are_reported_and_names_of_tools_cannot_forge_lines() {
     let test = Test::new();
     let add = |name: &str, rest: &[&str]| {
         let words = [
-            "upstream", "add", name, "--yes", "--", "python3", SERVER, "plain",
+            "upstream",
+            "add",
+            name,
+            "--yes",
+            "--sandbox",
+            "none",
+            "--",
+            "python3",
+            SERVER,
+            "plain",
         ];
         let words: Vec<&str> = words.iter().chain(rest).copied().collect();
         test.run(&words)
@@ -202,7 +222,17 @@ fn tools_that_are_left_out_are_named_with_the_reason() {
         std::fs::write(&file, tools.to_string()).unwrap();
         let file = file.to_str().unwrap();
         test.run(&[
-            "upstream", "add", name, "--yes", "--", "python3", SERVER, "plain", file,
+            "upstream",
+            "add",
+            name,
+            "--yes",
+            "--sandbox",
+            "none",
+            "--",
+            "python3",
+            SERVER,
+            "plain",
+            file,
         ])
     };
     let added = add(
@@ -249,7 +279,18 @@ fn a_failure_shows_what_the_program_printed() {
     std::fs::write(&file, "[]").unwrap();
     let path = file.to_str().unwrap();
     test.run(&[
-        "upstream", "add", "fake", "--yes", "--allow", "echo", "--", "python3", SERVER, "release",
+        "upstream",
+        "add",
+        "fake",
+        "--yes",
+        "--allow",
+        "echo",
+        "--sandbox",
+        "none",
+        "--",
+        "python3",
+        SERVER,
+        "release",
         path,
     ])
     .exits(0);
@@ -282,7 +323,18 @@ fn whatever_a_server_started_dies_with_toolcrib_however_that_dies() {
     std::fs::create_dir_all(test.home()).unwrap();
     let path = file.to_str().unwrap();
     test.run(&[
-        "upstream", "add", "parent", "--yes", "--allow", "echo", "--", "python3", SERVER, "child",
+        "upstream",
+        "add",
+        "parent",
+        "--yes",
+        "--allow",
+        "echo",
+        "--sandbox",
+        "none",
+        "--",
+        "python3",
+        SERVER,
+        "child",
         path,
     ])
     .exits(0);
@@ -331,9 +383,6 @@ fn what_a_tool_of_a_server_needs_is_set_in_one_command() {
     test.run(&add).exits(0);
     let call = ["run", "add", "a=1", "b=2"];
     test.run(&call).exits(6);
-    test.run(&["grants", "add", "add", "a=1", "b=2", "--yes"])
-        .exits(4)
-        .says("toolcrib upstream allow fake TOOL");
     test.run(&["upstream", "allow", "fake", "addd"])
         .exits(3)
         .says("did you mean `add`?");
@@ -347,4 +396,145 @@ fn what_a_tool_of_a_server_needs_is_set_in_one_command() {
     test.run(&["upstream", "deny", "fake", "add"]).exits(0);
     test.run(&call).exits(5);
     test.run(&["run", "echo", "text=hello"]).exits(0);
+}
+
+#[test]
+fn a_server_that_is_added_is_behind_a_wall_unless_someone_says_otherwise() {
+    let test = Test::new();
+    let add = |name: &str, more: &[&str]| {
+        let mut words = vec!["upstream", "add", name, "--yes"];
+        words.extend(more);
+        words.extend(["--", "python3", SERVER, "walled"]);
+        test.run(&words).exits(0);
+    };
+    let place = test.home().with_file_name("notes");
+    std::fs::create_dir_all(&place).unwrap();
+    let place = place.to_str().unwrap();
+    add("usual", &[]);
+    add("bare", &["--sandbox", "none"]);
+    let more = [
+        "--write",
+        place,
+        "--host",
+        "api.example.com",
+        "--memory",
+        "512MB",
+    ];
+    add("more", &more);
+    let listed = test.run(&["--json", "upstream", "list"]).exits(0).json();
+    let walls: Vec<(&str, &str)> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["name"].as_str().unwrap(),
+                row["sandbox"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        walls,
+        [("bare", "none"), ("more", "process"), ("usual", "process")]
+    );
+    let shown = test.run(&["upstream", "show", "more"]).exits(0).stdout;
+    for line in [
+        format!("may write `{place}`"),
+        "`api.example.com`".to_owned(),
+        "512 MB of all its processes together".to_owned(),
+    ] {
+        assert!(shown.contains(&line), "{line}: {shown}");
+    }
+    let config = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
+    assert!(
+        config.contains("[upstreams.usual.sandbox]\nlevel = \"process\"\n"),
+        "{config}"
+    );
+    test.run(&[
+        "upstream",
+        "add",
+        "x",
+        "--yes",
+        "--sandbox",
+        "none",
+        "--host",
+        "a.test",
+        "--",
+        "true",
+    ])
+    .exits(2)
+    .says("`sandbox.hosts`: needs a wall");
+    test.run(&["upstream", "update", "usual", "--yes"])
+        .exits(0)
+        .says("all tools of `usual` are what was accepted");
+}
+
+#[test]
+fn a_server_json_is_added_with_its_package_pinned_and_its_values_asked_for() {
+    let test = Test::new();
+    let place = test.home().with_file_name("bin");
+    std::fs::create_dir_all(&place).unwrap();
+    // In the place of the package manager: it shows what it was asked for, and is the server.
+    let npx = place.join("npx");
+    let script = format!("#!/bin/sh\nexec python3 {SERVER} plain\n");
+    std::fs::write(&npx, script).unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&npx, mode).unwrap();
+    let file = place.join("server.json");
+    let described = json!({
+        "name": "io.test/weather", "version": "1.0.2",
+        "packages": [{"registryType": "npm", "identifier": "@someone/weather", "version": "1.0.2", "transport": {"type": "stdio"},
+            "environmentVariables": [{"name": "UNITS", "isRequired": true}, {"name": "LOG", "default": "info"}]}],
+    });
+    std::fs::write(&file, described.to_string()).unwrap();
+    let file = file.to_str().unwrap();
+    let path = format!("{}:{}", place.display(), std::env::var("PATH").unwrap());
+    let test = test.variable("PATH", &path);
+    let add = |more: &[&str]| {
+        let mut words = vec!["upstream", "add", "weather", "--yes", "--sandbox", "none"];
+        words.extend(["--registry", file]);
+        words.extend(more);
+        test.run(&words)
+    };
+    add(&[]).exits(2).says("give it with `--env UNITS=VALUE`");
+    add(&["--package", "pypi"])
+        .exits(4)
+        .says("has no package `pypi`");
+    add(&["--env", "UNITS=metric"])
+        .exits(0)
+        .says("added `weather`");
+    let config = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
+    for line in [
+        "args = [\"-y\", \"@someone/weather@1.0.2\"]",
+        "env = { LOG = \"info\", UNITS = \"metric\" }",
+    ] {
+        assert!(config.contains(line), "{line}: {config}");
+    }
+    test.run(&[
+        "upstream",
+        "add",
+        "x",
+        "--yes",
+        "--registry",
+        "io.test/none",
+    ])
+    .exits(3)
+    .says("no registry is set");
+}
+
+#[test]
+fn a_host_that_a_server_wants_to_reach_is_shown_and_asked_about() {
+    let test = Test::new();
+    let url = "http://127.0.0.1:9/";
+    let mut terminal = test.on_terminal(&[
+        "upstream", "add", "curious", "--", "python3", SERVER, "walled", url,
+    ]);
+    terminal.sees("it tried to reach, and may not: 127.0.0.1:9");
+    terminal.sees("may it reach `127.0.0.1:9` from now on?");
+    terminal.types("y");
+    terminal.sees("add `curious` with these tools?");
+    terminal.types("y");
+    assert_eq!(terminal.ends().0, 0);
+    let config = std::fs::read_to_string(test.home().join("config.toml")).unwrap();
+    assert!(config.contains("hosts = [\"127.0.0.1:9\"]"), "{config}");
 }

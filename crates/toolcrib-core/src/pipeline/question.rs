@@ -276,7 +276,7 @@ fn restored(edited: Value, shown: &Value, original: &Value) -> Value {
 /// Why calls of a tool cannot be granted, with what its owner can do about it.
 pub(super) fn way_out(entry: &Entry, why: &str) -> String {
     let spec = entry.spec();
-    match entry.source() == Source::Upstream && spec.effects.is_unknown() {
+    match entry.source() == Source::Upstream {
         true => format!(
             "{why}; `toolcrib upstream allow {} TOOL` lets a tool of this server run without asking",
             spec.bundle

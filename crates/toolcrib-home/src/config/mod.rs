@@ -393,6 +393,11 @@ impl Config {
         })
     }
 
+    /// The address of a registry of MCP servers (`mcp.registry`).
+    pub fn mcp_registry(&self) -> Option<String> {
+        self.value("mcp.registry").as_str().map(str::to_owned)
+    }
+
     /// `git.*`.
     pub fn git(&self) -> GitSettings {
         let text = |key: &str| self.value(key).as_str().map(str::to_owned);

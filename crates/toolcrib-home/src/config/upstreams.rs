@@ -210,6 +210,9 @@ fn table_of(fields: &Map<String, Value>) -> Table {
                 }
                 table.insert(key, Item::Table(all));
             }
+            ("sandbox", Value::Object(fields)) => {
+                table.insert(key, Item::Table(table_of(fields)));
+            }
             (_, value) => {
                 if let Some(value) = toml_value(value) {
                     table.insert(key, Item::Value(value));

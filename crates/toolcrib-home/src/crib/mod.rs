@@ -6,7 +6,9 @@ mod discovery;
 mod finder;
 mod holding;
 mod listing;
+mod material;
 mod reaping;
+mod registry;
 mod shown;
 mod stats;
 mod texts;
@@ -354,6 +356,12 @@ impl CribOptions {
             egress: egress.clone(),
             secrets: secrets.clone(),
             directory: user.clone().unwrap_or_else(|| PathBuf::from("/")),
+            sandbox: SandboxOptions {
+                readable: readable(&config),
+                memory: config.sandbox_memory(),
+                pids: config.sandbox_processes(),
+                ..SandboxOptions::default()
+            },
             authorizer: self.authorizer,
         }));
         let workshop = Workshop {

@@ -11,9 +11,11 @@ use crate::config::{Replace, remove_upstream, write_upstream};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::ids::BundleId;
 use crate::model::names::Slug;
+use crate::model::sandbox_plan::SandboxPlan;
 use crate::model::text;
 use crate::upstream::{
-    self, Loopback, PinChange, Pinned, Probe, ServerState, Transport, Upstream, UpstreamSettings,
+    self, Fetch, Loopback, PinChange, Pinned, Probe, ServerState, Transport, Upstream,
+    UpstreamSettings,
 };
 
 /// A server that could be added: what the user typed, or what another program's file has.
@@ -78,6 +80,10 @@ pub struct UpstreamView {
     pub changes: Vec<PinChange>,
     /// Its status in this process.
     pub standing: ServerState,
+    /// The wall around its program, line by line; none for a server that is not a program.
+    pub plan: Option<SandboxPlan>,
+    /// The hosts that its program in this process wanted to reach and may not.
+    pub refused_hosts: Vec<String>,
 }
 
 /// A configured server on one line, as JSON.
@@ -90,6 +96,9 @@ pub struct UpstreamRow {
     pub transport: &'static str,
     /// The command line or the address, without secrets.
     pub reached_by: String,
+    /// The wall around its program: `none`, `process` or `container`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<&'static str>,
     /// Whether its tools are on offer.
     pub enabled: bool,
     /// `allow`, `ask` or `deny`, unless a tool has its own policy.
@@ -164,6 +173,17 @@ impl UpstreamView {
                 "{which} not what was accepted; `toolcrib upstream accept {name}` shows the differences and asks"
             ));
         }
+        if let Some(why) = upstream::missing_wall(&self.settings) {
+            notes.push(format!(
+                "it cannot start here, because this machine cannot enforce its wall: {why}"
+            ));
+        }
+        if !self.refused_hosts.is_empty() {
+            notes.push(format!(
+                "it tried to reach {}, which `upstreams.{name}.sandbox.hosts` does not name",
+                text::and_list(&self.refused_hosts)
+            ));
+        }
         if let ServerState::Failing { failures, last } = &self.standing {
             let times = match failures {
                 1 => "it failed".to_owned(),
@@ -185,6 +205,7 @@ impl UpstreamView {
                 Transport::Http { .. } => "http",
             },
             reached_by: self.settings.line(),
+            sandbox: self.settings.sandbox_level(),
             enabled: self.settings.enabled,
             approval: self.settings.approval.as_str(),
             tools: pinned.map_or(0, |pinned| pinned.tools.len()),
@@ -220,6 +241,9 @@ impl UpstreamView {
             })
             .collect();
         shown["accepted"] = tools.into();
+        if let Some(plan) = &self.plan {
+            shown["plan"] = json!(plan);
+        }
         shown
     }
 }
@@ -246,6 +270,11 @@ pub fn probe_shown(name: &Slug, probe: &Probe, changes: &[PinChange]) -> Value {
         .map(|(tool, why)| json!({"name": tool, "reason": why}))
         .collect();
     let changes: Vec<ChangeRow> = changes.iter().map(ChangeRow::of).collect();
+    let network: Vec<Value> = probe
+        .network
+        .iter()
+        .map(|reached| json!({"host": reached.host, "allowed": reached.allowed}))
+        .collect();
     json!({
         "name": name,
         "server": probe.server,
@@ -258,6 +287,9 @@ pub fn probe_shown(name: &Slug, probe: &Probe, changes: &[PinChange]) -> Value {
         "rejected": rejected,
         "changes": changes,
         "stderr": probe.stderr,
+        "network": network,
+        "prompts": probe.material.prompts.len(),
+        "resources": probe.material.resources.len() + probe.material.templates.len(),
     })
 }
 
@@ -278,11 +310,36 @@ impl Crib {
     }
 
     /// Connects to a configured server to see what it is; with what is different from what was accepted. Every process of the home learns of the
-    /// differences.
+    /// differences. A server of which nothing was accepted yet may fetch its program, as one that is added may.
     pub async fn probe_upstream(&self, name: &str) -> Result<(Probe, Vec<PinChange>), ToolError> {
         self.sources.upstream().refresh(&self.registry);
+        let pinned = self
+            .upstream_set()
+            .pins()
+            .read(self.known_upstream(name)?.name());
+        let fetch = match pinned {
+            Ok(None) => Fetch::Allowed,
+            Ok(Some(_)) | Err(_) => Fetch::Never,
+        };
+        self.probe_known(name, fetch).await
+    }
+
+    /// Like [`probe_upstream`](Self::probe_upstream), with the hosts of package registries within reach of the program, so that it is fetched again.
+    pub async fn update_upstream(&self, name: &str) -> Result<(Probe, Vec<PinChange>), ToolError> {
+        self.sources.upstream().refresh(&self.registry);
         let upstream = self.known_upstream(name)?;
-        let probe = self.masked(upstream.probe().await)?;
+        // What runs is the program as it was.
+        upstream.close().await;
+        self.probe_known(name, Fetch::Allowed).await
+    }
+
+    async fn probe_known(
+        &self,
+        name: &str,
+        fetch: Fetch,
+    ) -> Result<(Probe, Vec<PinChange>), ToolError> {
+        let upstream = self.known_upstream(name)?;
+        let probe = self.masked(upstream.probe(fetch).await)?;
         let pins = self.upstream_set().pins();
         let pinned = pins.read(upstream.name()).unwrap_or_default();
         let changes = pinned.unwrap_or_default().compare(&probe.tools);
@@ -312,11 +369,28 @@ impl Crib {
         renamed.collect()
     }
 
-    /// Connects to a server that is not configured, to see what it is. Nothing is written.
+    /// Connects to a server that is not configured, to see what it is. Nothing is written but what its program keeps in its own directory.
     pub async fn probe_candidate(&self, candidate: &UpstreamCandidate) -> Result<Probe, ToolError> {
         let (name, settings) = (candidate.name.clone(), candidate.settings.clone());
         let upstream = self.upstream_set().unlisted(name, settings);
-        self.masked(upstream.probe().await)
+        self.masked(upstream.probe(Fetch::Allowed).await)
+    }
+
+    /// Removes what an earlier server of this name, or one that was not added in the end, kept in its own directory.
+    pub fn forget_candidate(&self, name: &Slug) -> Result<(), ToolError> {
+        match self.upstream_set().get(name.as_str()) {
+            Some(_) => Ok(()),
+            None => self.remove_upstream_state(name),
+        }
+    }
+
+    fn remove_upstream_state(&self, name: &Slug) -> Result<(), ToolError> {
+        let removed = upstream::remove_state(&self.home, name);
+        removed.map(drop).map_err(|error| {
+            let message =
+                format!("cannot remove the files that the MCP server `{name}` keeps: {error}");
+            ToolError::new(ErrorCode::StorageError, message).caused_by(error)
+        })
     }
 
     /// Writes a server into config.toml and pins what it turned out to be, if someone looked.
@@ -444,7 +518,7 @@ impl Crib {
         oauth.log_out(self.known_upstream(name)?.name())
     }
 
-    /// Removes a server from config.toml, and what was accepted of it.
+    /// Removes a server from config.toml, what was accepted of it, and the files that it keeps for itself behind its wall.
     pub fn remove_upstream(&self, name: &str) -> Result<(), ToolError> {
         let upstream = self.known_upstream(name)?;
         if let Ok((oauth, _)) = upstream.logins() {
@@ -453,7 +527,7 @@ impl Crib {
         remove_upstream(&self.home, upstream.name())?;
         self.upstream_set().pins().remove(upstream.name())?;
         self.sources.reload(&self.registry);
-        Ok(())
+        self.remove_upstream_state(upstream.name())
     }
 
     fn pin_upstream(
@@ -467,6 +541,7 @@ impl Crib {
             pinned.accept(&probe.tools, only);
             pinned.server = probe.server.clone();
             pinned.protocol.clone_from(&probe.protocol);
+            pinned.material = probe.material.clone();
             pinned.pinned_at = jiff::Timestamp::now().to_string();
             pinned.pinned_by = settings.line();
             pinned.identity = settings.identity();
@@ -519,6 +594,10 @@ impl Crib {
             Err(problem) => (None, Some(problem)),
         };
         UpstreamView {
+            plan: self
+                .upstream_set()
+                .plan(upstream.name(), upstream.settings()),
+            refused_hosts: upstream.refused_hosts(),
             name: upstream.name().clone(),
             settings: upstream.settings().clone(),
             changes: pinned.as_ref().map(Pinned::changes).unwrap_or_default(),

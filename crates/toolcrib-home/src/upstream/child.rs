@@ -1,9 +1,10 @@
 //! A server that is a program of this machine: started, talked to by pipes, ended with everything it started.
 //!
-//! It runs as what it is, a program that the operator configured: without a wall, but under the sandbox crate's supervision at level `none`. That
-//! puts it and all it starts beneath its own init, which ends the whole tree when we say so and when this process dies, however it
-//! dies; a grandchild in its own session included. A thread moves its bytes; what it prints on stderr is kept, the last of it.
+//! It runs behind the wall that its settings describe ([`wall`](super::wall)), else without one, but under the sandbox crate's supervision at
+//! level `none`. Either puts it and all it starts beneath its own init, which ends the whole tree when we say so and when this process dies,
+//! however it dies; a grandchild in its own session included. A thread moves its bytes; what it prints on stderr is kept, the last of it.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::os::unix::net::UnixStream as Socket;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,14 @@ use std::time::Duration;
 use tokio::net::UnixStream;
 use tokio::sync::watch;
 
+use super::wall::Walled;
 use crate::model::error::{ErrorCode, ToolError};
+use crate::model::exchange::ExchangeLog;
 use crate::model::secret::Secret;
 use crate::model::text;
-use crate::process;
+use crate::process::{self, WayOut};
 use crate::sandbox::{
-    Cancel, Command, EndedBy, Level, Limits, Network, Policy, Status, Stdin, Stream,
+    Cancel, Command, EndedBy, Level, Limits, Network, Policy, SandboxError, Status, Stdin, Stream,
 };
 
 /// How much of what it prints on stderr is kept.
@@ -35,6 +38,8 @@ pub(super) struct Program {
     /// With secrets in it.
     pub(super) env: Vec<(String, Secret)>,
     pub(super) directory: PathBuf,
+    /// The wall around it.
+    pub(super) wall: Option<Walled>,
 }
 
 /// A program that runs. Dropping it ends it and everything it started.
@@ -42,6 +47,9 @@ pub(super) struct Child {
     cancel: Cancel,
     stderr: Arc<Mutex<Vec<u8>>>,
     ended: watch::Receiver<Option<String>>,
+    level: Option<Level>,
+    way_out: Option<Arc<WayOut>>,
+    exchanges: ExchangeLog,
 }
 
 /// Starts a program; what is written to the stream it reads, and the other way round.
@@ -54,27 +62,13 @@ pub(super) fn start(program: &Program) -> Result<(UnixStream, Child), ToolError>
         .caused_by(error)
     };
     let sandbox = process::machine()?;
-    // A policy is about a directory, which cannot be the root; without a wall nothing follows from it.
-    let about = match program.directory.parent() {
-        Some(_) => program.directory.clone(),
-        None => std::env::temp_dir(),
-    };
-    let mut policy = Policy::new(Level::None, about);
-    policy.network = Network::Full;
-    policy.protect = false;
-    policy.limits = Limits {
-        memory: None,
-        cpu: None,
-        pids: None,
-        file_size: None,
-        growth: None,
-        output: u64::MAX,
-        time: None,
-        ..Limits::default()
+    let policy = match &program.wall {
+        Some(wall) => wall.policy.clone(),
+        None => unwalled(&program.directory),
     };
     let prepared = sandbox
         .prepare(&policy)
-        .map_err(|error| unusable(&program.directory, &error.to_string()))?;
+        .map_err(|error| unusable(program, &error))?;
     let (ours, theirs) = Socket::pair().map_err(failed)?;
     ours.set_nonblocking(true).map_err(failed)?;
     let ours = UnixStream::from_std(ours).map_err(failed)?;
@@ -83,20 +77,38 @@ pub(super) fn start(program: &Program) -> Result<(UnixStream, Child), ToolError>
         .args(program.args.iter().map(String::as_str))
         .directory(&program.directory)
         .stdin(Stdin::From(Arc::new(input.into())));
-    for name in PASSED {
-        if let Some(value) = std::env::var_os(name) {
-            command = command.env(*name, value);
+    match &program.wall {
+        Some(wall) => {
+            for (name, value) in &wall.variables {
+                command = command.env(name, value);
+            }
+        }
+        None => {
+            for name in PASSED {
+                if let Some(value) = std::env::var_os(name) {
+                    command = command.env(*name, value);
+                }
+            }
         }
     }
     for (name, value) in &program.env {
         command = command.env(name, value.expose());
     }
+    let exchanges = ExchangeLog::default();
+    let mut way_out = None;
+    if let Some(wall) = &program.wall {
+        let log = exchanges.clone();
+        (command, way_out) = WayOut::open(&wall.wall, Some(&wall.egress), log, command)?;
+    }
+    let way_out = way_out.map(Arc::new);
+    let closing = way_out.as_ref().map(|way_out| way_out.closing());
     let cancel = Cancel::new().map_err(failed)?;
     let stderr = Arc::<Mutex<Vec<u8>>>::default();
     let (told, ended) = watch::channel(None);
     let supervise = {
         let (cancel, stderr) = (cancel.clone(), Arc::clone(&stderr));
         move || {
+            let _closing = closing;
             let mut output = |stream: Stream, bytes: &[u8]| match stream {
                 // The reader that stops reading ends the child.
                 Stream::Stdout => drop((&theirs).write_all(bytes)),
@@ -125,13 +137,46 @@ pub(super) fn start(program: &Program) -> Result<(UnixStream, Child), ToolError>
             cancel,
             stderr,
             ended,
+            level: program.wall.as_ref().map(|wall| wall.level),
+            way_out,
+            exchanges,
         },
     ))
 }
 
-fn unusable(directory: &Path, why: &str) -> ToolError {
-    let message = format!("cannot start a program in `{}`: {why}", directory.display());
-    ToolError::new(ErrorCode::UpstreamError, message)
+/// The supervision of a program that has no wall.
+fn unwalled(directory: &Path) -> Policy {
+    // A policy is about a directory, which cannot be the root; without a wall nothing follows from it.
+    let about = match directory.parent() {
+        Some(_) => directory.to_owned(),
+        None => std::env::temp_dir(),
+    };
+    let mut policy = Policy::new(Level::None, about);
+    policy.network = Network::Full;
+    policy.protect = false;
+    policy.limits = Limits {
+        memory: None,
+        cpu: None,
+        pids: None,
+        file_size: None,
+        growth: None,
+        output: u64::MAX,
+        time: None,
+        ..Limits::default()
+    };
+    policy
+}
+
+fn unusable(program: &Program, why: &SandboxError) -> ToolError {
+    let code = match why {
+        SandboxError::Unavailable { .. } => ErrorCode::SandboxUnavailable,
+        _ => ErrorCode::UpstreamError,
+    };
+    let directory = program.directory.display();
+    ToolError::new(
+        code,
+        format!("cannot start a program in `{directory}`: {why}"),
+    )
 }
 
 /// Keeps the last of what is printed.
@@ -150,6 +195,24 @@ impl Child {
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let from = kept.len().saturating_sub(MAX_STDERR);
         text::visible(String::from_utf8_lossy(&kept[from..]).trim_end()).into_owned()
+    }
+
+    /// The level of its wall, if it has one.
+    pub(super) fn level(&self) -> Option<Level> {
+        self.level
+    }
+
+    /// The hosts that it wanted to reach and may not, each with its port.
+    pub(super) fn refused(&self) -> Vec<String> {
+        let refused = self.way_out.as_ref().map(|way_out| way_out.refused());
+        refused.unwrap_or_default()
+    }
+
+    /// The hosts that it reached, each with its port.
+    pub(super) fn reached(&self) -> Vec<String> {
+        let exchanges = self.exchanges.exchanges().into_iter();
+        let hosts: BTreeSet<String> = exchanges.map(|exchange| exchange.host).collect();
+        hosts.into_iter().collect()
     }
 
     /// How it ended, if it has.
@@ -192,6 +255,7 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), Secret::new(*value)))
                 .collect(),
             directory: "/".into(),
+            wall: None,
         }
     }
 

@@ -20,9 +20,11 @@ use super::http::Way;
 use super::pins::PinStore;
 use super::server_request::Questions;
 use super::settings::{Auth, Transport, UpstreamSettings};
+use super::wall::{self, Fetch, WallParts, own_variable};
 use crate::egress::{Egress, Target};
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::names::Slug;
+use crate::model::secret::Secret;
 use crate::model::text;
 use crate::secret::{Masker, SecretStore};
 
@@ -31,6 +33,8 @@ const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 const MAX_TOOLS: usize = 10_000;
 /// How long a program that stopped talking may take to end, so that it can be said how it did.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+/// How long the beginning of a connection may take at least, where a program may be fetched.
+const FETCHING: Duration = Duration::from_secs(120);
 /// How much of a program's stderr an error has.
 const MAX_STDERR: usize = 2000;
 
@@ -45,6 +49,8 @@ pub(crate) struct Parts {
     pub(crate) authorizer: Arc<dyn Authorizer>,
     /// The home, where logins are kept.
     pub(crate) home: PathBuf,
+    /// What the walls around programs are made with.
+    pub(crate) walls: Arc<WallParts>,
     /// Set when pins, or what was found beside them, changed from here.
     pub(crate) changed: AtomicBool,
 }
@@ -52,7 +58,7 @@ pub(crate) struct Parts {
 /// A connection to a server.
 pub(super) struct Connection {
     pub(super) client: Client,
-    child: Option<Child>,
+    pub(super) child: Option<Child>,
     pub(super) questions: Arc<Questions>,
     /// The digest of each tool, as the server has it now.
     found: Mutex<HashMap<String, String>>,
@@ -67,6 +73,7 @@ pub(super) async fn open(
     name: &Slug,
     settings: &UpstreamSettings,
     parts: &Parts,
+    fetch: Fetch,
 ) -> Result<(Connection, mpsc::Receiver<ServerNotice>), ToolError> {
     let (told, hears) = mpsc::channel(64);
     let questions = Arc::<Questions>::default();
@@ -85,7 +92,7 @@ pub(super) async fn open(
             ..ClientCapabilities::default()
         },
         era: None,
-        connect_timeout: settings.connect_timeout,
+        connect_timeout: patience(settings, fetch),
         max_message: MAX_MESSAGE,
         max_tools: MAX_TOOLS,
         asked: Some(Arc::clone(&questions) as _),
@@ -93,7 +100,7 @@ pub(super) async fn open(
     };
     let (client, child) = match &settings.transport {
         Transport::Program { .. } => {
-            let program = Arc::new(program(name, settings, parts)?);
+            let program = Arc::new(program(name, settings, parts, fetch).await?);
             let began = talk_to(name, settings, &program, options.clone(), told.clone()).await?;
             match began {
                 Began::Talks(client, child) => (client, Some(child)),
@@ -162,7 +169,20 @@ async fn talk_to(
     }
 }
 
-fn program(name: &Slug, settings: &UpstreamSettings, parts: &Parts) -> Result<Program, ToolError> {
+/// How long the beginning of a connection may take: a package that is fetched first takes its time.
+pub(super) fn patience(settings: &UpstreamSettings, fetch: Fetch) -> Duration {
+    match fetch {
+        Fetch::Never => settings.connect_timeout,
+        Fetch::Allowed => settings.connect_timeout.max(FETCHING),
+    }
+}
+
+async fn program(
+    name: &Slug,
+    settings: &UpstreamSettings,
+    parts: &Parts,
+    fetch: Fetch,
+) -> Result<Program, ToolError> {
     let Transport::Program {
         command,
         args,
@@ -172,7 +192,21 @@ fn program(name: &Slug, settings: &UpstreamSettings, parts: &Parts) -> Result<Pr
     else {
         return Err(gone(name, "it is not a program"));
     };
+    let wall = {
+        let (name, settings) = (name.clone(), settings.clone());
+        let walls = Arc::clone(&parts.walls);
+        tokio::task::spawn_blocking(move || wall::walled(&name, &settings, &walls, fetch)).await
+    };
+    let wall = wall.map_err(|_| gone(name, "the runtime is shutting down"))?;
+    let wall = wall.map_err(|error| error.preceded_by(&format!("`{name}`: ")))?;
     let mut variables = Vec::with_capacity(env.len());
+    let passed = settings
+        .sandbox
+        .iter()
+        .flat_map(|sandbox| &sandbox.environment);
+    for (variable, value) in passed.filter_map(|variable| own_variable(variable)) {
+        variables.push((variable, Secret::new(value)));
+    }
     for (variable, given) in env {
         let value = given.resolve(|secret| parts.secrets.reveal_to_program(secret, name))?;
         variables.push((variable.clone(), value));
@@ -181,7 +215,12 @@ fn program(name: &Slug, settings: &UpstreamSettings, parts: &Parts) -> Result<Pr
         command: command.clone(),
         args: args.clone(),
         env: variables,
-        directory: cwd.clone().unwrap_or_else(|| parts.directory.clone()),
+        directory: match (cwd, &wall) {
+            (Some(cwd), _) => cwd.clone(),
+            (None, Some(wall)) => wall.state.clone(),
+            (None, None) => parts.directory.clone(),
+        },
+        wall,
     })
 }
 
@@ -262,9 +301,35 @@ fn begun_badly(
     error: &ClientError,
     child: Option<&Child>,
 ) -> ToolError {
-    match error {
+    let begun = match error {
         ClientError::TimedOut(_) => with_stderr(too_slow(name, settings, "connect"), child),
         error => failed(name, error, child),
+    };
+    behind_a_wall(begun, name, child)
+}
+
+/// Says of a program that did not begin well what its wall may have to do with it.
+fn behind_a_wall(error: ToolError, name: &Slug, child: Option<&Child>) -> ToolError {
+    let Some((level, refused)) = child.and_then(|child| Some((child.level()?, child.refused())))
+    else {
+        return error;
+    };
+    let reached = match refused.as_slice() {
+        [] => String::new(),
+        hosts => format!(" and tried to reach {}", text::and_list(hosts)),
+    };
+    let message = format!(
+        "{}; it runs behind the wall `{level}`{reached}: `upstreams.{name}.sandbox` says what it may read, write and reach",
+        error.message()
+    );
+    let details = error.details().cloned().unwrap_or_default();
+    let walled = ToolError::new(error.code(), message);
+    let walled = details
+        .into_iter()
+        .fold(walled, |error, (key, value)| error.with_detail(key, value));
+    match refused.is_empty() {
+        true => walled,
+        false => walled.with_detail("refusedHosts", refused),
     }
 }
 

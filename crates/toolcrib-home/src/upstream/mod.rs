@@ -5,9 +5,10 @@
 //! pins        what the user accepted of it     names       what its tools are called here
 //! child       a server that is a program       http        one that is somewhere else
 //! auth        who logs in there                connection  either of them, connected
+//! sandbox     what the operator allows a program  wall    the wall that makes it so
 //! breaker     when to try again                server      one server and the connection all share
 //! ask         what it wants to know            result      what its answers mean
-//! tool        one of its tools
+//! tool        one of its tools                     material    its prompts and resources
 //! ```
 //!
 //! Tools are made from two files alone: the settings say how a server is reached, the pins what the user accepted of it. So
@@ -22,13 +23,16 @@ mod child;
 mod connection;
 mod definition;
 mod http;
+pub(crate) mod material;
 pub(crate) mod names;
 mod pins;
 mod result;
+mod sandbox;
 mod server;
 mod server_request;
 mod settings;
 mod tool;
+mod wall;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -39,18 +43,24 @@ use arc_swap::ArcSwap;
 
 pub use auth::{Authorizer, Consent, Loopback, OAuth};
 pub use definition::Definition;
+pub use material::Material;
 pub use pins::{PinChange, PinStore, Pinned, PinnedTool, Unpinned};
-pub use server::{Probe, ServerState, Upstream};
+pub use sandbox::UpstreamSandbox;
+pub use server::{Probe, Reached, ServerState, Upstream};
 pub use settings::{
     Auth, ConfiguredValue, Grant, OAuthSettings, SettingProblem, Transport, UpstreamSettings,
     UpstreamTable, name, read_all,
 };
 pub(crate) use tool::{UpstreamTool, spec};
+pub(crate) use wall::{Fetch, missing as missing_wall, plan as wall_plan, remove_state};
 
 use crate::egress::Egress;
 use crate::model::names::Slug;
+use crate::model::sandbox_plan::SandboxPlan;
+use crate::process::SandboxOptions;
 use crate::secret::SecretStore;
 use connection::Parts;
+use wall::WallParts;
 
 /// What upstream servers are reached with.
 pub(crate) struct UpstreamOptions {
@@ -59,6 +69,8 @@ pub(crate) struct UpstreamOptions {
     pub(crate) secrets: SecretStore,
     /// The default working directory of programs.
     pub(crate) directory: PathBuf,
+    /// What the walls around programs are made with.
+    pub(crate) sandbox: SandboxOptions,
     pub(crate) authorizer: Option<Arc<dyn Authorizer>>,
 }
 
@@ -76,6 +88,11 @@ impl Upstreams {
                 authorizer: options.authorizer.unwrap_or_else(|| {
                     Arc::new(OAuth::new(&options.home, options.secrets.clone()))
                 }),
+                walls: Arc::new(WallParts {
+                    home: options.home.clone(),
+                    options: options.sandbox,
+                    egress: options.egress.clone(),
+                }),
                 home: options.home,
                 egress: options.egress,
                 secrets: options.secrets,
@@ -89,6 +106,11 @@ impl Upstreams {
     /// What was accepted of them.
     pub(crate) fn pins(&self) -> &PinStore {
         &self.parts.pins
+    }
+
+    /// The wall of a server, line by line; none if it is not a program.
+    pub(crate) fn plan(&self, name: &Slug, settings: &UpstreamSettings) -> Option<SandboxPlan> {
+        wall_plan(settings, &self.parts.walls, name)
     }
 
     /// All of them by name.

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::definition::Definition;
+use super::material::Material;
 use super::names::Since;
 use crate::model::names::Slug;
 use crate::storage::{DurableDir, Stamp, StorageError};
@@ -84,6 +85,9 @@ pub struct Pinned {
     /// What the server said last, where that is something else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<Unpinned>,
+    /// The prompts and resources that it had last.
+    #[serde(default, skip_serializing_if = "Material::is_empty")]
+    pub material: Material,
     #[serde(flatten)]
     other: Map<String, Value>,
 }
@@ -287,6 +291,18 @@ impl PinStore {
                 pinned.note(now);
             }
         })
+    }
+
+    /// Keeps the prompts and resources that a server has now, if something was accepted of it; whether they are others.
+    pub fn note_material(&self, name: &Slug, now: Material) -> Result<bool, StorageError> {
+        let mut is_other = false;
+        self.change(name, |pinned| {
+            if !pinned.pinned_at.is_empty() && pinned.material != now {
+                pinned.material = now;
+                is_other = true;
+            }
+        })?;
+        Ok(is_other)
     }
 
     /// Forgets the pins of a server.

@@ -28,11 +28,14 @@ use url::Url;
 
 use super::auth::{Consent, OAuth};
 use super::breaker::{Breaker, Turn};
+use super::child::Child;
 use super::connection::{self, Connection, Parts};
 use super::definition::Definition;
 use super::http;
+use super::material::{self, Material};
 use super::server_request::{Asking, MAX_QUESTIONS};
 use super::settings::{Auth, Transport, UpstreamSettings};
+use super::wall::Fetch;
 use crate::call::context::CallContext;
 use crate::egress::Target;
 use crate::model::JsonObject;
@@ -44,6 +47,8 @@ use crate::model::text;
 const LASTED: Duration = Duration::from_secs(30);
 /// How long a server that did not answer a call in time may take to answer anything.
 const HEARING: Duration = Duration::from_secs(10);
+/// How long a prompt or a resource may take, unless configured.
+const ANSWERING: Duration = Duration::from_secs(60);
 /// How long starting a program may take besides: it is the client that gives up, which knows what it heard.
 const STARTING: Duration = Duration::from_secs(1);
 /// When a request gives up at the latest. It is the pipeline that ends a call in time, and knows how long a person was waited for.
@@ -81,6 +86,8 @@ pub struct Probe {
     pub instructions: Option<String>,
     /// Its tools.
     pub tools: Vec<Definition>,
+    /// Its prompts and resources.
+    pub material: Material,
     /// Tools that were left out, and why.
     pub rejected: Vec<(String, String)>,
     /// How long it took to connect.
@@ -89,6 +96,17 @@ pub struct Probe {
     pub listed: Duration,
     /// The last of what its program printed on stderr.
     pub stderr: String,
+    /// The hosts that its program wanted to reach, if it is behind a wall.
+    pub network: Vec<Reached>,
+}
+
+/// A host that a server's program wanted to reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// The host, with its port.
+    pub host: String,
+    /// Whether it was let.
+    pub allowed: bool,
 }
 
 /// The present status of a server, in this process.
@@ -173,13 +191,21 @@ impl Upstream {
         Ok((oauth, url))
     }
 
-    /// Connects just to see what the server is, on its own connection that is ended again; says what it found. Nothing is written.
-    pub async fn probe(&self) -> Result<Probe, ToolError> {
+    /// The hosts that its program wanted to reach and may not, as far as it runs now.
+    pub fn refused_hosts(&self) -> Vec<String> {
+        let state = lock(&self.state);
+        let child = state.open.as_ref().and_then(|open| open.child.as_ref());
+        child.map(Child::refused).unwrap_or_default()
+    }
+
+    /// Connects just to see what the server is, on its own connection that is ended again; says what it found. Nothing is written, but
+    /// what the program keeps for itself.
+    pub(crate) async fn probe(&self, fetch: Fetch) -> Result<Probe, ToolError> {
         let began = Instant::now();
-        let patience = self.settings.connect_timeout;
+        let patience = connection::patience(&self.settings, fetch);
         let opened = tokio::time::timeout(
             patience + STARTING,
-            connection::open(&self.name, &self.settings, &self.parts),
+            connection::open(&self.name, &self.settings, &self.parts, fetch),
         );
         let (connection, _told) = opened
             .await
@@ -195,6 +221,7 @@ impl Upstream {
             }
         };
         let listed = began.elapsed();
+        let material = self.material(&connection).await;
         let (side, era) = (connection.client.server(), connection.client.era());
         let masker = self.parts.secrets.masker();
         let mut server = side.info.map_or(Value::Null, |info| {
@@ -209,10 +236,12 @@ impl Upstream {
                 .instructions
                 .map(|text| masker.mask(&text).into_owned()),
             tools: connection::definitions(&listing, &masker),
+            material: material.unwrap_or_default(),
             rejected: connection::rejected(&listing, &masker),
             connected,
             listed,
             stderr: connection.stderr(),
+            network: network(&connection),
         };
         connection.finish().await;
         Ok(probe)
@@ -282,7 +311,7 @@ impl Upstream {
         }
         let opening = async {
             let (connection, told) =
-                connection::open(&self.name, &self.settings, &self.parts).await?;
+                connection::open(&self.name, &self.settings, &self.parts, Fetch::Never).await?;
             let listing = connection.list(&self.name).await?;
             self.take(&connection, &listing).await;
             Ok((Arc::new(connection), told))
@@ -296,6 +325,8 @@ impl Upstream {
             Ok((connection, told)) => {
                 state.open = Some(Arc::clone(&connection));
                 drop(state);
+                let (own, fresh) = (Arc::clone(&self), Arc::clone(&connection));
+                tokio::spawn(async move { own.take_material(&fresh).await });
                 let watched = watch(
                     Arc::downgrade(&self),
                     Arc::downgrade(&connection),
@@ -325,6 +356,80 @@ impl Upstream {
         let noted = tokio::task::spawn_blocking(move || pins.note(&name, &definitions)).await;
         if matches!(noted, Ok(Ok(_))) {
             self.parts.changed.store(true, Ordering::Release);
+        }
+    }
+
+    /// What it has besides tools; none if it does not say so in time.
+    async fn material(&self, connection: &Connection) -> Option<Material> {
+        let patience = self.settings.connect_timeout;
+        let listed = tokio::time::timeout(patience, connection.client.list_material()).await;
+        let listed = listed.ok()?.ok()?;
+        Some(Material::of(listed, &self.parts.secrets.masker()))
+    }
+
+    /// Keeps what it has besides tools now.
+    async fn take_material(&self, connection: &Connection) {
+        let Some(material) = self.material(connection).await else {
+            return;
+        };
+        let (pins, name) = (self.parts.pins.clone(), self.name.clone());
+        let noted = tokio::task::spawn_blocking(move || pins.note_material(&name, material)).await;
+        if matches!(noted, Ok(Ok(true))) {
+            self.parts.changed.store(true, Ordering::Release);
+        }
+    }
+
+    /// Gets a prompt, without secrets.
+    pub(crate) async fn get_prompt(
+        self: &Arc<Self>,
+        prompt: &str,
+        arguments: JsonObject,
+    ) -> Result<JsonObject, ToolError> {
+        let connection = self.connection().await?;
+        let _in_flight = InFlight::of(&connection);
+        let got = connection
+            .client
+            .get_prompt(prompt, arguments, self.patience());
+        self.answered(&connection, got.await).await
+    }
+
+    /// Reads a resource, without secrets, and with URIs as they are here.
+    pub(crate) async fn read_resource(
+        self: &Arc<Self>,
+        uri: &str,
+    ) -> Result<JsonObject, ToolError> {
+        let connection = self.connection().await?;
+        let _in_flight = InFlight::of(&connection);
+        let read = connection.client.read_resource(uri, self.patience());
+        let mut read = self.answered(&connection, read.await).await?;
+        material::rename_contents(&self.name, &mut read);
+        Ok(read)
+    }
+
+    /// How long it may take to answer what is not a call.
+    fn patience(&self) -> Duration {
+        self.settings.timeout.unwrap_or(ANSWERING)
+    }
+
+    async fn answered(
+        &self,
+        connection: &Arc<Connection>,
+        answer: Result<JsonObject, ClientError>,
+    ) -> Result<JsonObject, ToolError> {
+        let masker = self.parts.secrets.masker();
+        match answer {
+            Ok(mut answer) => {
+                lock(&self.breaker).worked();
+                masker.mask_object(&mut answer);
+                Ok(answer)
+            }
+            Err(error) => {
+                let failed = connection.failed(&self.name, &error).await;
+                if matches!(error, ClientError::Gone(_)) {
+                    self.broke(connection, failed.message().to_owned());
+                }
+                Err(failed.masked(&masker))
+            }
         }
     }
 
@@ -489,6 +594,18 @@ impl Upstream {
         };
         Err(ToolError::new(ErrorCode::ToolUnavailable, message))
     }
+}
+
+/// The hosts that a program wanted to reach so far.
+fn network(connection: &Connection) -> Vec<Reached> {
+    let Some(child) = &connection.child else {
+        return Vec::new();
+    };
+    let of =
+        |hosts: Vec<String>, allowed| hosts.into_iter().map(move |host| Reached { host, allowed });
+    of(child.reached(), true)
+        .chain(of(child.refused(), false))
+        .collect()
 }
 
 /// Begins to connect, for everybody who waits.
@@ -666,6 +783,7 @@ async fn watch(
                 }
                 return;
             }
+            Ok(Some(ServerNotice::MaterialChanged)) => upstream.take_material(&connection).await,
             Ok(Some(ServerNotice::ToolsChanged)) => {
                 let patience = upstream.settings.connect_timeout;
                 let listed = tokio::time::timeout(patience, connection.list(&upstream.name)).await;

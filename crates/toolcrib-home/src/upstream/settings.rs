@@ -16,7 +16,10 @@ use crate::model::effects::Verdict;
 use crate::model::names::Slug;
 use crate::model::secret::Secret;
 use crate::model::text;
+use crate::sandbox::Level;
 use crate::secret::SecretName;
+
+use super::sandbox::UpstreamSandbox;
 
 /// How long the beginning of a connection may take, unless configured.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -309,6 +312,8 @@ pub struct UpstreamSettings {
     pub transport: Transport,
     /// How to log in there, where `auth` is `oauth`.
     pub oauth: OAuthSettings,
+    /// The wall around a program; none if not said.
+    pub sandbox: Option<UpstreamSandbox>,
     /// Whether its tools are on offer.
     pub enabled: bool,
     /// How long a call may take; the limit of all tools if not said.
@@ -332,6 +337,19 @@ pub struct SettingProblem {
     pub problem: String,
 }
 
+impl SettingProblem {
+    /// The same below another key.
+    fn below(self, key: &str) -> Self {
+        SettingProblem {
+            key: match self.key.is_empty() {
+                true => key.to_owned(),
+                false => format!("{key}.{}", self.key),
+            },
+            problem: self.problem,
+        }
+    }
+}
+
 impl fmt::Display for SettingProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "`{}`: {}", self.key, self.problem)
@@ -346,6 +364,7 @@ const KEYS: &[&str] = &[
     "args",
     "env",
     "cwd",
+    "sandbox",
     "url",
     "headers",
     "auth",
@@ -403,13 +422,7 @@ pub fn read_all(table: &Value) -> Result<UpstreamTable, SettingProblem> {
         let Some(fields) = value.as_object() else {
             return Err(problem(&place, "must be a table"));
         };
-        let settings = UpstreamSettings::read(fields).map_err(|fault| SettingProblem {
-            key: match fault.key.is_empty() {
-                true => place.clone(),
-                false => format!("{place}.{}", fault.key),
-            },
-            problem: fault.problem,
-        })?;
+        let settings = UpstreamSettings::read(fields).map_err(|fault| fault.below(&place))?;
         all.insert(name, settings);
     }
     Ok(all)
@@ -421,6 +434,7 @@ impl UpstreamSettings {
         UpstreamSettings {
             transport,
             oauth: OAuthSettings::default(),
+            sandbox: None,
             enabled: true,
             timeout: None,
             connect_timeout: CONNECT_TIMEOUT,
@@ -440,7 +454,10 @@ impl UpstreamSettings {
                 fields.program(command)?
             }
             (None, Some(url)) => {
-                fields.none_of(&["args", "env", "cwd"], "is for servers with a `command`")?;
+                fields.none_of(
+                    &["args", "env", "cwd", "sandbox"],
+                    "is for servers with a `command`",
+                )?;
                 fields.http(url)?
             }
             (Some(_), Some(_)) => {
@@ -465,13 +482,11 @@ impl UpstreamSettings {
             if !wants_login {
                 return Err(fault("oauth", "is for servers with `auth = \"oauth\"`"));
             }
-            settings.oauth = OAuthSettings::read(oauth).map_err(|odd| SettingProblem {
-                key: match odd.key.is_empty() {
-                    true => "oauth".to_owned(),
-                    false => format!("oauth.{}", odd.key),
-                },
-                problem: odd.problem,
-            })?;
+            settings.oauth = OAuthSettings::read(oauth).map_err(|odd| odd.below("oauth"))?;
+        }
+        if let Some(sandbox) = fields.0.get("sandbox") {
+            let read = UpstreamSandbox::read(sandbox).map_err(|odd| odd.below("sandbox"))?;
+            settings.sandbox = Some(read);
         }
         settings.enabled = fields.switch("enabled")?.unwrap_or(true);
         settings.timeout = fields.millis("timeoutMs", 1)?;
@@ -530,6 +545,9 @@ impl UpstreamSettings {
                 }
             }
         }
+        if let Some(sandbox) = &self.sandbox {
+            fields.insert("sandbox".to_owned(), sandbox.written());
+        }
         let millis =
             |time: Duration| Value::from(u64::try_from(time.as_millis()).unwrap_or(MAX_MS));
         if !self.enabled {
@@ -556,6 +574,25 @@ impl UpstreamSettings {
             fields.insert("tools".to_owned(), Value::Object(tools.collect()));
         }
         fields
+    }
+
+    /// Puts the wall around a program that a server gets when it is added, unless something else is said.
+    #[must_use]
+    pub fn with_usual_sandbox(mut self) -> Self {
+        if matches!(self.transport, Transport::Program { .. }) {
+            let usual = || UpstreamSandbox::of(Level::Process);
+            self.sandbox.get_or_insert_with(usual);
+        }
+        self
+    }
+
+    /// How strong the wall is, in one word; none for a server that is not a program.
+    pub fn sandbox_level(&self) -> Option<&'static str> {
+        let level = self
+            .sandbox
+            .as_ref()
+            .map_or(Level::None, |sandbox| sandbox.level);
+        matches!(self.transport, Transport::Program { .. }).then(|| level.name())
     }
 
     /// What a call of a tool needs.
@@ -621,7 +658,7 @@ fn verdict(word: &str) -> Result<Verdict, &'static str> {
     }
 }
 
-fn fault(key: impl Into<String>, problem: impl Into<String>) -> SettingProblem {
+pub(super) fn fault(key: impl Into<String>, problem: impl Into<String>) -> SettingProblem {
     SettingProblem {
         key: key.into(),
         problem: problem.into(),
@@ -629,7 +666,7 @@ fn fault(key: impl Into<String>, problem: impl Into<String>) -> SettingProblem {
 }
 
 /// The fields of one table.
-struct Fields<'a>(&'a Map<String, Value>);
+pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
 
 impl Fields<'_> {
     fn known(&self) -> Result<(), SettingProblem> {
@@ -646,7 +683,7 @@ impl Fields<'_> {
         }
     }
 
-    fn text(&self, key: &str) -> Result<Option<String>, SettingProblem> {
+    pub(super) fn text(&self, key: &str) -> Result<Option<String>, SettingProblem> {
         match self.0.get(key) {
             None => Ok(None),
             Some(Value::String(text))
@@ -809,7 +846,7 @@ impl Fields<'_> {
     }
 }
 
-fn unknown(key: &str, keys: &[&str]) -> SettingProblem {
+pub(super) fn unknown(key: &str, keys: &[&str]) -> SettingProblem {
     let hint = match text::nearest(key, keys.iter().copied()).as_slice() {
         [] => format!("there are {}", text::or_list(keys)),
         near => format!("did you mean {}?", text::or_list(near)),
@@ -828,7 +865,7 @@ mod tests {
     #[test]
     fn what_is_read_is_written_the_same() {
         for value in [
-            json!({"command": "npx", "args": ["-y", "x"], "env": {"A": "b", "T": "secret:TOKEN"}, "cwd": "/srv", "idleMs": 0}),
+            json!({"command": "npx", "args": ["-y", "x"], "env": {"A": "b", "T": "secret:TOKEN"}, "cwd": "/srv", "idleMs": 0, "sandbox": {"level": "process"}}),
             json!({"url": "https://mcp.example.com/mcp", "headers": {"X-Key": "Key secret:KEY"}, "auth": "oauth", "enabled": false,
                 "timeoutMs": 5, "connectTimeoutMs": 7, "approval": "deny", "tools": {"get": {"approval": "allow"}}}),
         ] {
@@ -866,6 +903,10 @@ mod tests {
             (
                 json!({"command": "x", "args": "a b"}),
                 "must be a list of texts",
+            ),
+            (
+                json!({"command": "x", "sandbox": {"level": "high"}}),
+                "`sandbox.level`: must be `none`, `process` or `container`",
             ),
             (json!({"url": "ftp://x"}), "`url`"),
             (json!({"url": "https://u:p@x.example/"}), "`url`"),

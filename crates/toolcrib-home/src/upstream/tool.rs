@@ -64,10 +64,14 @@ pub(crate) fn spec(
         spec.urls = vec![format!("{scheme}://{}", target.authority())];
     }
     spec.asks = match settings.approval_of(&pinned.name) {
-        Verdict::Ask => Some(format!("every time: {}", why_asked(upstream.name()))),
+        Verdict::Ask => Some(format!(
+            "before every call that no grant covers: {}",
+            why_asked(upstream.name())
+        )),
         Verdict::Allow | Verdict::Deny => None,
     };
     spec.limits.timeout_ms = settings.timeout.map(as_millis);
+    spec.pinned = true;
     spec.content_digest = Some(format!("{} {}", settings.identity(), pinned.digest()));
     Ok(spec)
 }

@@ -14,6 +14,7 @@ mod http;
 mod listing;
 mod mirror;
 mod options;
+mod other;
 mod request_table;
 mod server_message;
 mod server_requests;
@@ -22,7 +23,9 @@ mod stdio;
 mod streams;
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
@@ -30,6 +33,7 @@ pub use error::ClientError;
 pub use exchange::{Exchange, ExchangeError, ExchangeResponse};
 pub use form::fill_in_defaults;
 pub use options::{CallOptions, ClientOptions, ServerRequests, ToolCall};
+pub use other::Material;
 pub use server_message::{Called, ListedTool, Listing, Progress, ServerNotice, ServerSide};
 
 use crate::protocol::Era;
@@ -99,6 +103,30 @@ impl Client {
     /// All its tools, all pages.
     pub async fn list_tools(&self) -> Result<Listing, ClientError> {
         listing::list(&self.0.talk).await
+    }
+
+    /// Its prompts and resources, as far as it says that it has some.
+    pub async fn list_material(&self) -> Result<Material, ClientError> {
+        other::list(&self.0.talk).await
+    }
+
+    /// Gets a prompt (`prompts/get`).
+    pub async fn get_prompt(
+        &self,
+        name: &str,
+        arguments: Map<String, Value>,
+        patience: Duration,
+    ) -> Result<Map<String, Value>, ClientError> {
+        other::get_prompt(&self.0.talk, name, arguments, patience).await
+    }
+
+    /// Reads a resource (`resources/read`).
+    pub async fn read_resource(
+        &self,
+        uri: &str,
+        patience: Duration,
+    ) -> Result<Map<String, Value>, ClientError> {
+        other::read_resource(&self.0.talk, uri, patience).await
     }
 
     /// Makes known what the server's tools are without asking it, from an earlier listing: over HTTP some parameters travel in headers,

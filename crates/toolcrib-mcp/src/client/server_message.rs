@@ -52,6 +52,8 @@ pub enum Called {
 pub enum ServerNotice {
     /// Its tools changed.
     ToolsChanged,
+    /// Its prompts or resources changed.
+    MaterialChanged,
     /// A message for its log. Left out when no one takes what came before.
     Log {
         /// How severe.
@@ -75,8 +77,18 @@ pub struct ServerSide {
 }
 
 impl ServerSide {
-    /// Whether it declares that it reports changes of its tools.
-    pub(super) fn tells_of_tools(&self) -> bool {
-        self.capabilities["tools"]["listChanged"] == Value::Bool(true)
+    /// The lists whose changes it declares to report, as a subscription names them.
+    pub(super) fn reported(&self) -> Map<String, Value> {
+        let lists = [
+            ("tools", "toolsListChanged"),
+            ("prompts", "promptsListChanged"),
+            ("resources", "resourcesListChanged"),
+        ];
+        let reported = lists
+            .into_iter()
+            .filter(|(list, _)| self.capabilities[*list]["listChanged"] == Value::Bool(true));
+        reported
+            .map(|(_, name)| (name.to_owned(), true.into()))
+            .collect()
     }
 }

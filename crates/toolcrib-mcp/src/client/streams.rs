@@ -194,10 +194,10 @@ async fn hear(
     Ok(Ended::Over)
 }
 
-/// Has a modern server tell of changes of its tools, if it says that it does. Over HTTP a stream that ends is opened again; what may have
+/// Has a modern server report changes of its lists, if it says that it does. Over HTTP a stream that ends is opened again; what may have
 /// been missed meanwhile counts as a change. On pipes an end is the server's wish.
 fn listen(talk: &Arc<Talk>) {
-    if !talk.era().is_modern() || !talk.server().tells_of_tools() {
+    if !talk.era().is_modern() || talk.server().reported().is_empty() {
         return;
     }
     let talk = talk.clone();
@@ -212,7 +212,7 @@ fn listen(talk: &Arc<Talk>) {
 async fn listening(talk: &Arc<Talk>) {
     let mut vain = 0;
     loop {
-        let params = json!({ "notifications": { "toolsListChanged": true } });
+        let params = json!({ "notifications": talk.server().reported() });
         let params = talk.with_modern_meta(params.as_object().cloned().unwrap_or_default());
         // There is no deadline for having nothing to tell.
         let wait = Wait::within(FOR_EVER, GivingUp::Silent);

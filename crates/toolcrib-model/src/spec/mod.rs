@@ -58,6 +58,9 @@ pub struct ToolSpec {
     /// A digest of what the tool is made of, where the rest of the spec does not show it (the file of a YAML tool): approvals
     /// and grants are bound to it.
     pub content_digest: Option<String>,
+    /// Whether a person has accepted its definition as it is, and a changed one is refused: such a tool can be granted as a whole, though no
+    /// one knows what it does.
+    pub pinned: bool,
     /// Whether it talks to a person on a terminal while it runs.
     pub interactive: bool,
     /// Whether it looks at something slow (a repository, a database) before it says whether a person is to be asked (`Look::later`):
@@ -126,6 +129,7 @@ impl ToolSpec {
             tags: Vec::new(),
             keywords: Vec::new(),
             content_digest: None,
+            pinned: false,
             interactive: false,
             looks_first: false,
             limits: LimitsPatch::default(),

@@ -54,6 +54,10 @@ pub(super) fn description() -> Description {
         capabilities: Capabilities {
             tools: true,
             tools_changed: true,
+            prompts: true,
+            prompts_changed: true,
+            resources: true,
+            resources_changed: true,
             ..Capabilities::default()
         },
         instructions: Some(instructions),

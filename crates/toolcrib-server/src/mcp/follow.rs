@@ -27,10 +27,28 @@ impl CribHost {
             }
         });
         let mut known = self.catalogue();
+        let mut seen = (self.crib.upstream_stamp(), known.state);
+        // Read here, so that it is known when this is first polled.
+        let mut material = self.crib.upstream_material(&self.options.bundles);
         loop {
             tokio::select! {
                 () = changed.notified() => tokio::time::sleep(SETTLE).await,
                 () = tokio::time::sleep(LOOK) => {}
+            }
+            let now = (self.crib.upstream_stamp(), self.crib.registry().state());
+            if now != seen {
+                seen = now;
+                if let Ok(now) = self.material().await {
+                    if now.prompts != material.prompts {
+                        server.changed(ChangeNotice::Prompts);
+                    }
+                    if (&now.resources, &now.templates)
+                        != (&material.resources, &material.templates)
+                    {
+                        server.changed(ChangeNotice::Resources);
+                    }
+                    material = now;
+                }
             }
             if self.crib.registry().state() == known.state {
                 continue;

@@ -4,7 +4,7 @@
 //! catalogue  the list of tools, as pages of bytes            cursor     where a page ended
 //! follow     reporting that the list has changed             icons      small pictures for clients
 //! admission  which calls a host of some bundles accepts      calls      one call: progress, questions, result
-//! endpoint   `/mcp` of the server
+//! endpoint   `/mcp` of the server                      material   prompts and resources of upstream servers
 //! ```
 //!
 //! The protocol itself is `toolcrib-mcp`. A tool is described as `toolcrib schema --provider mcp` prints it. Hints come from its
@@ -17,6 +17,7 @@ mod cursor;
 mod endpoint;
 mod follow;
 mod icons;
+mod material;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -122,11 +123,22 @@ impl CribHost {
                 }
                 Err(refused) => Box::pin(async move { calls::result::refusal(&refused) }),
             },
+            Ask::ListPrompts { cursor } => material::list(self, material::List::Prompts, cursor),
+            Ask::ListResources { cursor } => {
+                material::list(self, material::List::Resources, cursor)
+            }
+            Ask::ListResourceTemplates { cursor } => {
+                material::list(self, material::List::Templates, cursor)
+            }
+            Ask::GetPrompt {
+                name, arguments, ..
+            } => Box::pin(material::prompt(self, name, arguments)),
+            Ask::ReadResource { uri, .. } => Box::pin(material::resource(self, uri)),
             // Not declared, so never asked.
             _ => Box::pin(async {
                 Err(RpcError::new(
                     toolcrib_mcp::rpc::code::METHOD_NOT_FOUND,
-                    "this server has tools only",
+                    "this server has tools, prompts and resources only",
                 ))
             }),
         }

@@ -87,7 +87,7 @@ struct ApprovalSet {
     name: String,
     /// The tools.
     tools: Vec<String>,
-    /// What their calls need from the next start of the server on.
+    /// What their calls need from now on.
     approval: UpstreamApproval,
 }
 
@@ -100,6 +100,8 @@ struct UpstreamShape {
     row: UpstreamRow,
     /// The tools that were accepted.
     accepted: Vec<AcceptedTool>,
+    /// The wall around its program, line by line; none for a server with an address.
+    plan: Option<Value>,
 }
 
 /// A tool that was accepted.
@@ -165,6 +167,22 @@ struct ProbeShape {
     changes: Vec<ChangeRow>,
     /// The last of what its program printed on stderr.
     stderr: String,
+    /// The hosts that its program wanted to reach, if it is behind a wall.
+    network: Vec<ReachedHost>,
+    /// How many prompts it has.
+    prompts: u64,
+    /// How many resources and templates of resources it has.
+    resources: u64,
+}
+
+/// A host that a server's program wanted to reach.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the shape of `probe_shown`")]
+struct ReachedHost {
+    /// The host, with its port.
+    host: String,
+    /// Whether it was let.
+    allowed: bool,
 }
 
 /// The routes of this topic.
@@ -178,7 +196,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .answers::<UpstreamPage>(200, "The servers, by name."),
         Route::new(Method::POST, "/api/upstreams", Who::Operator, add)
             .named("addUpstream", "upstreams", "Connects to a server, accepts its tools, and adds it.")
-            .about("It is written into config.toml of the server's home (`toolcrib config path` there). A server with a `command` is a program that runs on the machine of this server, without a sandbox.")
+            .about("It is written into config.toml of the server's home (`toolcrib config path` there). A server with a `command` is a program that runs on the machine of this server, behind a wall of level `process` unless `sandbox` in its settings says otherwise. While it is added it may reach package registries.")
             .param(param::query_flag("dryRun", "Writes nothing, and says what the server is."))
             .takes::<AddUpstream>("The server.", || json!({"name": "files", "settings": {"command": "mcp-files", "args": ["/srv/notes"]}}))
             .answers::<ProbeShape>(201, "What it turned out to be: its tools, its version, how long it took.")
@@ -192,7 +210,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .refuses(404, "There is no upstream server of this name."),
         Route::new(Method::PATCH, "/api/upstreams/{name}", Who::Operator, set_approval)
             .named("setUpstreamApproval", "upstreams", "Says what calls of a server's tools need: nothing, a person, or they are refused.")
-            .about("It is written into config.toml of the server's home; a running server reads that when it starts again.")
+            .about("It is written into config.toml of the server's home, which every process of the home follows: the next call is judged by it.")
             .param(name())
             .takes::<SetApproval>("The tools.", || json!({"tools": ["read_file"], "approval": "allow"}))
             .answers::<ApprovalSet>(200, "What was written.")
@@ -206,6 +224,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .named("testUpstream", "upstreams", "Connects to a server and says what it is.")
             .about("Tools that are something else than what was accepted are off from then on, until they are accepted.")
             .param(name())
+            .param(param::query_flag("update", "Lets a program behind a wall reach package registries, so that it is fetched again."))
             .answers::<ProbeShape>(200, "Its tools, its version, how long it took, and what changed.")
             .refuses(404, "There is no upstream server of this name."),
         Route::new(Method::POST, "/api/upstreams/{name}/accept", Who::Operator, accept)
@@ -255,6 +274,7 @@ fn add(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
         let name = upstream::name(&name).map_err(wrong)?;
         let settings =
             UpstreamSettings::read(&settings).map_err(|fault| wrong(fault.to_string()))?;
+        let settings = settings.with_usual_sandbox();
         let candidate = UpstreamCandidate {
             name: name.clone(),
             settings,
@@ -262,6 +282,11 @@ fn add(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
         if !replace && crib.upstream(name.as_str()).is_ok() {
             let message = format!("there is an upstream server `{name}` already");
             return Err(ToolError::new(ErrorCode::Conflict, message).into());
+        }
+        if digests.is_none() {
+            // What another server of this name left behind is not this one's. With digests someone has just looked at it.
+            let (crib, name) = (crib.clone(), candidate.name.clone());
+            super::blocking(move || crib.forget_candidate(&name)).await?;
         }
         let probe = crib
             .probe_candidate(&candidate)
@@ -320,6 +345,8 @@ fn set_approval(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
             UpstreamApproval::Deny => "deny",
         };
         set_upstream_approval(api.crib().home(), &view.name, &tools, word)?;
+        // Read again now.
+        api.crib().upstream(view.name.as_str())?;
         let set = ApprovalSet {
             name: view.name.to_string(),
             tools,
@@ -342,10 +369,11 @@ fn test(api: Api, asked: ApiRequest) -> BoxFuture<'static, Answer> {
     async move {
         let crib = api.crib().clone();
         let name = asked.path.get("name");
-        let (probe, changes) = crib
-            .probe_upstream(name)
-            .await
-            .map_err(|error| refused(&crib, error))?;
+        let probed = match asked.query.flag("update")? {
+            true => crib.update_upstream(name).await,
+            false => crib.probe_upstream(name).await,
+        };
+        let (probe, changes) = probed.map_err(|error| refused(&crib, error))?;
         let name = crib.upstream(name)?.name;
         Ok(shown(
             &crib,

@@ -460,3 +460,68 @@ async fn clients_hear_of_another_list_and_of_nothing_else() {
     pipe.send(LIST).await;
     assert_eq!(pipe.next().await["result"], before["result"]);
 }
+
+#[tokio::test]
+async fn prompts_and_resources_of_upstream_servers_are_passed_on_and_changes_are_news() {
+    const SERVER: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../toolcrib/tests/fixtures/upstream_server.py"
+    );
+    let scene = Scene::new();
+    let host = host(&scene, &[]);
+    let mut pipe = served(&host);
+    pipe.send(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}"#)
+        .await;
+    let greeting = pipe.next().await;
+    for list in ["prompts", "resources"] {
+        let declared = &greeting["result"]["capabilities"][list];
+        assert_eq!(declared["listChanged"], true, "{greeting}");
+    }
+    pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
+        .await;
+    pipe.send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#)
+        .await;
+    assert_eq!(pipe.next().await["result"], json!({"prompts": []}));
+    let settings = json!({"command": "python3", "args": [SERVER, "material"]});
+    let body = json!({"name": "fake", "settings": settings});
+    let (status, added) = scene.as_operator().post("/api/upstreams", body).await;
+    assert_eq!(status, 201, "{added}");
+    assert_eq!(
+        (&added["prompts"], &added["resources"]),
+        (&json!(1), &json!(2))
+    );
+    let mut news = Vec::new();
+    for _ in 0..3 {
+        news.push(pipe.next().await["method"].as_str().unwrap().to_owned());
+    }
+    news.sort();
+    let lists = ["prompts", "resources", "tools"];
+    assert_eq!(
+        news,
+        lists.map(|list| format!("notifications/{list}/list_changed"))
+    );
+    pipe.send(r#"{"jsonrpc":"2.0","id":3,"method":"prompts/get","params":{"name":"fake_greet","arguments":{"who":"Ada"}}}"#)
+        .await;
+    let prompt = pipe.next().await;
+    assert_eq!(
+        prompt["result"]["messages"][0]["content"]["text"],
+        "Greet Ada"
+    );
+    pipe.send(r#"{"jsonrpc":"2.0","id":4,"method":"resources/read","params":{"uri":"mcp+fake:note://one"}}"#)
+        .await;
+    let read = pipe.next().await;
+    assert_eq!(
+        read["result"]["contents"][0]["text"],
+        "the text of note://one"
+    );
+    pipe.send(r#"{"jsonrpc":"2.0","id":5,"method":"resources/read","params":{"uri":"mcp+fake:note://other"}}"#)
+        .await;
+    let refused = pipe.next().await;
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("`approval`"),
+        "{refused}"
+    );
+}

@@ -46,7 +46,6 @@ impl Write for Kept {
 fn logged(kind: AccessLog) -> (Scene, impl Fn() -> String) {
     let kept = Kept::default();
     let observer = Observer::new(ObserverOptions {
-        time: None,
         access_log: kind,
         sink: Sink(Box::new(kept.clone())),
         telemetry: None,

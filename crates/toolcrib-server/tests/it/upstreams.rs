@@ -15,7 +15,12 @@ const SERVER: &str = concat!(
 fn fake(name: &str, mode: &str, file: Option<&Path>) -> Value {
     let mut args = vec![SERVER.to_owned(), mode.to_owned()];
     args.extend(file.map(|file| file.display().to_string()));
-    json!({"name": name, "settings": {"command": "python3", "args": args}})
+    let mut settings = json!({"command": "python3", "args": args});
+    if file.is_some() {
+        // It lies in the home, which no server behind a wall reads.
+        settings["sandbox"] = json!({"level": "none"});
+    }
+    json!({"name": name, "settings": settings})
 }
 
 /// What was seen of the tools in an answer.
@@ -58,6 +63,7 @@ async fn a_server_is_looked_at_added_shown_tested_and_removed() {
     let (status, shown) = operator.get("/api/upstreams/fake").await;
     assert_eq!(status, 200);
     assert_eq!(shown["accepted"][0]["approval"], "ask", "{shown}");
+    assert_eq!(shown["sandbox"], "process", "{shown}");
     let tool = shown["accepted"][0]["name"].clone();
     let allow = |tool: &Value| json!({"tools": [tool], "approval": "allow"});
     let (status, set) = operator.patch("/api/upstreams/fake", allow(&tool)).await;
@@ -70,6 +76,10 @@ async fn a_server_is_looked_at_added_shown_tested_and_removed() {
     assert_eq!(status, 404);
     let (status, tested) = operator.post_nothing("/api/upstreams/fake/test").await;
     assert_eq!((status.as_u16(), &tested["changes"]), (200, &json!([])));
+    let (status, updated) = operator
+        .post_nothing("/api/upstreams/fake/test?update=true")
+        .await;
+    assert_eq!((status.as_u16(), &updated["network"]), (200, &json!([])));
     assert!(scene.crib.registry().find("fake/echo").is_ok());
     let (status, _) = operator.delete("/api/upstreams/fake").await;
     assert_eq!(status, 204);

@@ -32,6 +32,8 @@ use serde_json::{Value, json};
 
 pub use crate::process::{NetworkAccess, SandboxOptions};
 pub use git::GitSettings;
+#[doc(hidden)]
+pub use install_package::PackageSources;
 pub use list_directory::ListOptions;
 pub use programs::SandboxSettings;
 pub use query_database::{Database, DatabaseFault, DatabaseSettings, Encryption};

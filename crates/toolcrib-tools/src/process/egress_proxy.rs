@@ -10,7 +10,8 @@ use crate::model::error::{ErrorCode, ToolError};
 use crate::sandbox::{Command, Level};
 
 /// A way out while its command runs.
-pub(super) struct WayOut {
+#[doc(hidden)]
+pub struct WayOut {
     proxy: Proxy,
     /// Taken while connections are served.
     serving: Arc<Semaphore>,
@@ -18,7 +19,7 @@ pub(super) struct WayOut {
 
 impl WayOut {
     /// Opens the way out that a wall leaves to its commands, if it leaves one. In a runtime, which serves it.
-    pub(super) fn open(
+    pub fn open(
         wall: &Wall,
         egress: Option<&Egress>,
         log: ExchangeLog,
@@ -58,8 +59,13 @@ impl WayOut {
         Ok((command, Some(way_out)))
     }
 
+    /// The hosts that were asked for and are not within reach, each with its port.
+    pub fn refused(&self) -> Vec<String> {
+        self.proxy.refused()
+    }
+
     /// Closes the way when dropped, whatever becomes of the call.
-    pub(super) fn closing(&self) -> CloseWhenDropped {
+    pub fn closing(&self) -> CloseWhenDropped {
         CloseWhenDropped(self.proxy.clone())
     }
 
@@ -78,7 +84,9 @@ pub(crate) fn no_egress() -> ToolError {
     )
 }
 
-pub(super) struct CloseWhenDropped(Proxy);
+/// Closes a way out when it is dropped.
+#[doc(hidden)]
+pub struct CloseWhenDropped(Proxy);
 
 impl Drop for CloseWhenDropped {
     fn drop(&mut self) {

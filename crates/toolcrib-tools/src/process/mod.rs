@@ -29,6 +29,8 @@ use crate::egress::Egress;
 use crate::held::HeldStore;
 use crate::sandbox::{AbsentNames, Command, Sandbox};
 pub(crate) use dialogue::Dialogue;
+#[doc(hidden)]
+pub use egress_proxy::WayOut;
 pub(crate) use egress_proxy::no_egress;
 pub(crate) use ending::{Finished, output_schema};
 pub(crate) use inherit::inherited;

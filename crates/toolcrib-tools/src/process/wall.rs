@@ -92,6 +92,35 @@ impl Wall {
         }
     }
 
+    /// The wall around a program that serves for as long as it is used, such as an MCP server: its workspace is its own directory.
+    #[doc(hidden)]
+    pub fn of_server(
+        level: Level,
+        read: Vec<PathBuf>,
+        write: Vec<PathBuf>,
+        memory: Option<u64>,
+        network: Reachable,
+    ) -> Self {
+        Wall {
+            network,
+            read,
+            write,
+            memory,
+            ..Wall::of(level)
+        }
+    }
+
+    /// What this wall is for such a program. It has no limits of time, output and growth, and nothing is held: the names that other
+    /// programs run later are not protected in what it may write.
+    #[doc(hidden)]
+    pub fn server_policy(&self, workspace: &Workspace, options: &SandboxOptions) -> Policy {
+        let mut policy = self.policy(workspace, options);
+        policy.protect = false;
+        policy.made = Vec::new();
+        policy.limits.growth = None;
+        policy
+    }
+
     /// Makes the wall ready, for commands on a terminal if so wished, which see these files as they are here. What cannot be enforced
     /// here is refused.
     pub(super) fn prepare(

@@ -1,11 +1,11 @@
 //! `toolcrib upstream allow`, `ask` and `deny`: what calls of a server's tools need.
 
 use serde_json::{Value, json};
-use toolcrib::config::set_upstream_approval;
 use toolcrib::model::text::{nearest, or_list, visible};
-use toolcrib::{ErrorCode, Slug, ToolError};
+use toolcrib::{ErrorCode, ToolError};
+use toolcrib_server::client::Ask;
 
-use super::find;
+use super::{find, path};
 use crate::args::UpstreamToolsArgs;
 use crate::failure::CliError;
 use crate::output::Output;
@@ -17,12 +17,6 @@ pub(super) fn set(
     backend: &Backend,
     output: &Output,
 ) -> Result<(), CliError> {
-    let Some(crib) = backend.crib() else {
-        let message = format!(
-            "`toolcrib upstream {approval}` changes the settings of this machine, and the server may be on another"
-        );
-        return Err(CliError::usage(message).with_hint("run it there, without --server"));
-    };
     let name = &args.name;
     let shown = find(name, backend)?;
     let accepted = shown["accepted"].as_array().map(Vec::as_slice);
@@ -44,11 +38,8 @@ pub(super) fn set(
             CliError::from(ToolError::new(ErrorCode::ToolNotFound, message)).with_hint(hint),
         );
     }
-    let slug = Slug::parse(name).map_err(|error| CliError::usage(error.to_string()))?;
-    if !set_upstream_approval(crib.home(), &slug, &args.tools, approval)? {
-        let message = format!("there is no upstream server `{}`", visible(name));
-        return Err(ToolError::new(ErrorCode::BundleNotFound, message).into());
-    }
+    let body = json!({"tools": args.tools, "approval": approval});
+    backend.wait(backend.client.json(Ask::patch(path(name), &body)))?;
     if output.json() {
         let tools: Vec<Value> = args.tools.iter().map(|tool| json!(tool)).collect();
         output.document(&json!({"name": name, "tools": tools, "approval": approval}));
@@ -62,6 +53,5 @@ pub(super) fn set(
     for tool in &args.tools {
         output.line(&format!("`{}` {what}", visible(tool)));
     }
-    output.say(&output.dim("a running server reads this when it is restarted"));
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::spec::ToolSpec;
 
 /// Refuses a tool that is asked about every time, before anybody thinks about patterns.
 pub fn grantable(spec: &ToolSpec) -> Result<(), GrantRefusal> {
-    let why = if spec.effects.is_unknown() {
+    let why = if spec.effects.is_unknown() && !spec.pinned {
         "the tool does not say whether it reads, writes or runs something"
     } else if is_delete(spec) {
         "the tool takes something away"

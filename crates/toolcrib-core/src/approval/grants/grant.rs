@@ -17,7 +17,7 @@ use crate::model::ids::CallId;
 use crate::spec::ToolSpec;
 
 /// The longest a grant lasts.
-const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
+pub const MAX_DURATION: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Up to here a grant ends by the boot clock, too.
 const SHORT: Duration = Duration::from_secs(24 * 3600);
 
@@ -189,9 +189,14 @@ pub fn place(path: &Path) -> String {
 impl Grant {
     /// The grant that a request amounts to, not kept yet.
     pub fn draft(request: &GrantRequest, subject: &Subject<'_>, by: &str, clock: &Clock) -> Self {
+        let usual = match subject.spec.pinned && request.shape.is_anything() {
+            // It ends when the definition changes.
+            true => MAX_DURATION,
+            false => request.scope.default_duration(),
+        };
         let duration = request
             .expires_in_ms
-            .map_or(request.scope.default_duration(), Duration::from_millis)
+            .map_or(usual, Duration::from_millis)
             .min(MAX_DURATION);
         let wall = Timestamp::now();
         let later = SignedDuration::try_from(duration).unwrap_or_default();

@@ -19,7 +19,7 @@ pub use argv::{Argv, ArgvError, ArgvWord};
 pub use fit::{fit, grantable};
 #[doc(hidden)]
 pub use grant::place;
-pub use grant::{Grant, GrantRequest, Scope, Subject};
+pub use grant::{Grant, GrantRequest, MAX_DURATION, Scope, Subject};
 #[doc(hidden)]
 pub use offer::no_grant;
 pub use offer::{Offer, is_delete, offers};

@@ -23,6 +23,9 @@ pub struct Offer {
     pub words: String,
     /// What would be granted.
     pub shape: Shape,
+    /// Whether it is the whole tool, for as long as its definition is unchanged.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub whole_tool: bool,
 }
 
 /// Whether a tool takes something away: by its name, or by a tag that says so.
@@ -51,7 +54,7 @@ pub fn is_delete(spec: &ToolSpec) -> bool {
 #[doc(hidden)]
 pub fn no_grant(subject: &Subject<'_>) -> Option<&'static str> {
     let spec = subject.spec;
-    if spec.effects.is_unknown() {
+    if spec.effects.is_unknown() && !spec.pinned {
         Some("the tool does not say whether it reads, writes or runs something")
     } else if is_delete(spec) {
         Some("the tool takes something away")
@@ -74,10 +77,12 @@ pub fn offers(subject: &Subject<'_>) -> Result<Vec<Offer>, &'static str> {
     let mut all = vec![Offer {
         words: exact_in_words(subject.spec, &exact),
         shape: exact.clone(),
+        whole_tool: false,
     }];
     all.extend(wider_command(&exact));
     all.extend(wider_paths(subject, &exact));
     all.extend(wider_url(subject, &exact));
+    all.extend(whole_tool(subject, &exact));
     // "Exactly this megabyte of text" is nothing to come again.
     all.retain(|offer| {
         serde_json::to_string(&offer.shape).is_ok_and(|text| text.len() <= MAX_SHAPE)
@@ -166,6 +171,7 @@ fn wider_command(exact: &Shape) -> Option<Offer> {
             wider.in_words()
         ),
         shape,
+        whole_tool: false,
     })
 }
 
@@ -204,6 +210,7 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
                 false => format!("{verb} {paths} with any content"),
             },
             shape: free.clone(),
+            whole_tool: false,
         });
     }
     for (index, which) in ["in", "anywhere below"].into_iter().enumerate() {
@@ -241,6 +248,7 @@ fn wider_paths(subject: &Subject<'_>, exact: &Shape) -> Vec<Offer> {
                 false => format!("{verb} any file {which} {directories}"),
             },
             shape,
+            whole_tool: false,
         });
     }
     all
@@ -275,6 +283,26 @@ fn wider_url(subject: &Subject<'_>, exact: &Shape) -> Option<Offer> {
             origins.join(" and ")
         ),
         shape,
+        whole_tool: false,
+    })
+}
+
+/// Every call of a tool whose definition was accepted: a changed one is another tool to grants.
+fn whole_tool(subject: &Subject<'_>, exact: &Shape) -> Option<Offer> {
+    let spec = subject.spec;
+    let parameters = spec
+        .input_schema
+        .properties()
+        .map(|(name, _)| name.to_owned());
+    let names = parameters.chain(exact.0.keys().cloned());
+    let shape = Shape(names.map(|name| (name, Pattern::Any)).collect());
+    spec.pinned.then(|| Offer {
+        words: format!(
+            "`{}` while its definition is unchanged, whatever its arguments",
+            spec.name
+        ),
+        shape,
+        whole_tool: true,
     })
 }
 

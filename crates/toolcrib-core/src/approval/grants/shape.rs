@@ -54,6 +54,11 @@ impl Shape {
         self.each(args, |pattern, value| pattern.covers(value, root))
     }
 
+    /// Whether every parameter may be anything.
+    pub fn is_anything(&self) -> bool {
+        self.0.values().all(|pattern| *pattern == Pattern::Any)
+    }
+
     /// As [`covers`](Self::covers) for a call that is over: what the file system is like now does not count.
     pub(super) fn would_cover(&self, args: &JsonObject, root: Option<&Path>) -> bool {
         self.each(args, |pattern, value| match (pattern, value) {

@@ -74,10 +74,14 @@ impl Talk {
         match method {
             "notifications/progress" => self.progressed(params),
             "notifications/tools/list_changed" => self.tools_changed(),
+            "notifications/prompts/list_changed" | "notifications/resources/list_changed" => {
+                self.material_changed();
+            }
             "notifications/message" => self.logged(params),
             "notifications/cancelled" => self.questions.taken_back(params),
             "notifications/subscriptions/acknowledged" if self.listening.acknowledged() => {
                 self.tools_changed();
+                self.material_changed();
             }
             _ => {}
         }
@@ -88,6 +92,14 @@ impl Talk {
             self.told.try_send(ServerNotice::ToolsChanged)
         {
             self.change_untold.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Where there is no room to say so, the owner learns it at the next change or connection.
+    fn material_changed(&self) {
+        let server = self.server().capabilities;
+        if server["prompts"].is_object() || server["resources"].is_object() {
+            let _ = self.told.try_send(ServerNotice::MaterialChanged);
         }
     }
 

@@ -5,6 +5,7 @@
 //! manager   the commands                                      registry  where packages come from
 //! records   manifests and locks, put back after a failure     installed what came of it
 //! job       an installation from its preparation to its report
+//! sources   the same registries, for servers that come as packages
 //! ```
 //!
 //! What it keeps to: a command reaches the hosts of its registry and no other, and for packages of the workspace nothing at all; it
@@ -22,6 +23,7 @@ mod plan;
 mod records;
 mod registry;
 mod settings;
+mod sources;
 #[cfg(test)]
 mod tests;
 
@@ -50,6 +52,7 @@ use manager::{Manager, Step};
 use package::Package;
 use plan::{Args, Plan};
 use registry::Operator;
+pub use sources::PackageSources;
 
 /// How long an installation may take.
 const TIMEOUT: Duration = Duration::from_secs(600);

@@ -255,7 +255,7 @@ impl Operator {
     }
 
     /// A variable that is not empty, in either case.
-    fn variable(&self, name: &str) -> Option<&str> {
+    pub(super) fn variable(&self, name: &str) -> Option<&str> {
         let value = self
             .variables
             .get(name)
@@ -306,7 +306,7 @@ impl Registry {
     }
 
     /// The address of a registry without anything secret in it, whose host becomes reachable.
-    fn address(&mut self, text: &str) -> Option<String> {
+    pub(super) fn address(&mut self, text: &str) -> Option<String> {
         let mut url = match Url::parse(text.trim().trim_matches('"')) {
             Ok(url) if matches!(url.scheme(), "http" | "https") => url,
             _ => {
@@ -348,7 +348,7 @@ impl Registry {
     }
 
     /// Makes a path readable that the operator's settings name; whether there is something.
-    fn may_read(&mut self, path: &str) -> bool {
+    pub(super) fn may_read(&mut self, path: &str) -> bool {
         let path = Path::new(path);
         let is_there = path.is_absolute() && path.exists();
         if is_there {

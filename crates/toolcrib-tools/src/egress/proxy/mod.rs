@@ -21,6 +21,7 @@ mod request;
 mod tests;
 mod tunnel;
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +52,9 @@ const MAX_HEADERS: usize = 200;
 /// How long nothing may happen on a connection, in either direction.
 const IDLE: Duration = Duration::from_secs(120);
 
+/// How many refused hosts are remembered.
+const MAX_REFUSED: usize = 32;
+
 /// The way out of one sandboxed program. Cloning is cheap; clones are the same.
 #[derive(Clone)]
 pub struct Proxy(Arc<Inner>);
@@ -61,6 +65,7 @@ struct Inner {
     closing: CancellationToken,
     places: Arc<Semaphore>,
     log: ExchangeLog,
+    refused: Mutex<BTreeSet<String>>,
 }
 
 impl std::fmt::Debug for Proxy {
@@ -80,7 +85,13 @@ impl Proxy {
             closing: CancellationToken::new(),
             places: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
             log,
+            refused: Mutex::default(),
         }))
+    }
+
+    /// The hosts that were asked for and are not within reach, each with its port: the first 32.
+    pub fn refused(&self) -> Vec<String> {
+        self.0.refused().iter().cloned().collect()
     }
 
     /// Serves connections, until [`close`](Self::close); when this returns every connection is cut. Needs a runtime with I/O
@@ -116,6 +127,20 @@ impl Proxy {
     /// Ends [`serve`](Self::serve), and with it every connection. Nothing is served after that.
     pub fn close(&self) {
         self.0.closing.cancel();
+    }
+}
+
+impl Inner {
+    fn refused(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a host that is not within reach.
+    fn note_refused(&self, host: String) {
+        let mut refused = self.refused();
+        if refused.len() < MAX_REFUSED {
+            refused.insert(host);
+        }
     }
 }
 

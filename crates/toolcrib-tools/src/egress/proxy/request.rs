@@ -181,7 +181,10 @@ async fn connect(
     let connected = proxy.egress.connect(target, &proxy.reach).await;
     connected.map_err(|error| {
         let (status, forbidden) = match &error {
-            EgressError::Refused(_) => (StatusCode::FORBIDDEN, true),
+            EgressError::Refused(_) => {
+                proxy.note_refused(target.to_string());
+                (StatusCode::FORBIDDEN, true)
+            }
             EgressError::BadUrl(_) | EgressError::BadRequest(_) => (StatusCode::BAD_REQUEST, false),
             EgressError::Network { .. }
             | EgressError::Upstream(_)

@@ -3,8 +3,11 @@
 mod calls;
 mod failures;
 mod http;
+mod material;
 mod oauth;
 mod pins;
+mod registry;
+mod walled;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -270,3 +270,89 @@ async fn a_servers_tool_that_looks_like_a_built_in_one_is_called_something_else(
     assert_eq!(names[0], "fake_read_fi1e", "{names:?}");
     assert!(names[1].starts_with("re_d_file-"), "{names:?}");
 }
+
+#[tokio::test]
+async fn a_tool_can_be_granted_as_a_whole_until_its_definition_changes() {
+    let scene = Scene::new();
+    let more = file(&scene, "more.json");
+    let described = |text: &str| json!([{"name": "echo", "description": text, "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}}]);
+    write(&more, described("One"));
+    scene.add("fake", fake("plain", Some(&more))).await;
+    let place = tempfile::tempdir().unwrap();
+    let crib = CribOptions::default()
+        .home(scene.home.path())
+        .workspace(place.path())
+        .surroundings(Surroundings::new(scene.home.path(), []))
+        .approvals(toolcrib::Approvals::Queue {
+            wait: Some(Duration::from_secs(60)),
+        })
+        .open()
+        .unwrap();
+    let call = |text: &str| CallRequest::new("echo").arg("text", text);
+    let asked = async || loop {
+        let pending = Some(toolcrib::approval::Status::Pending);
+        let listing = crib.approvals().list(pending).unwrap();
+        if let Some(asked) = listing.requests.into_iter().next() {
+            return asked.request;
+        }
+        tokio::task::yield_now().await;
+    };
+    let first = crib.registry().execute_async(call("a"));
+    let request = tokio::time::timeout(Duration::from_secs(20), asked())
+        .await
+        .unwrap();
+    let whole = request.offers.last().unwrap();
+    assert_eq!(
+        (whole.whole_tool, whole.words.as_str()),
+        (
+            true,
+            "`echo` while its definition is unchanged, whatever its arguments"
+        )
+    );
+    let grant = toolcrib::approval::grants::GrantRequest::of(
+        whole,
+        toolcrib::approval::grants::Scope::Project,
+    );
+    let answer = toolcrib::approval::ApprovalResponse::approve("Ada").with_grant(grant);
+    crib.answer(&request.id, None, answer).unwrap();
+    assert!(first.outcome().await.is_ok());
+    // Another argument, and no one is asked.
+    let second = crib.registry().execute(call("b")).await;
+    assert!(second.is_ok(), "{second:#?}");
+    // Another definition is another tool.
+    write(&more, described("Two"));
+    let (probe, _) = crib.probe_upstream("fake").await.unwrap();
+    crib.accept_upstream("fake", &probe, None).unwrap();
+    let third = crib.registry().execute_async(call("c"));
+    let request = tokio::time::timeout(Duration::from_secs(20), asked())
+        .await
+        .unwrap();
+    let no = toolcrib::approval::ApprovalResponse::deny("Ada", "no");
+    crib.answer(&request.id, None, no).unwrap();
+    assert_eq!(
+        third.outcome().await.error().unwrap().code(),
+        ErrorCode::ApprovalDenied
+    );
+}
+
+#[tokio::test]
+async fn another_policy_counts_at_once_in_every_process_of_the_home() {
+    let scene = Scene::new();
+    scene.add("fake", fake("plain", None)).await;
+    let text = json!({"text": "x"});
+    assert!(scene.call("echo", text.clone()).await.is_ok());
+    toolcrib::config::set_upstream_approval(
+        scene.home.path(),
+        &slug("fake"),
+        &["echo".to_owned()],
+        "deny",
+    )
+    .unwrap();
+    scene.crib.upstreams();
+    let outcome = scene.call("echo", text).await;
+    assert_eq!(
+        outcome.error().unwrap().code(),
+        ErrorCode::BlockedByRule,
+        "{outcome:#?}"
+    );
+}

@@ -103,6 +103,7 @@ pub(super) fn translate(
         }
     }
     let settings = UpstreamSettings::read(&fields).map_err(|fault| fault.to_string())?;
+    let settings = settings.with_usual_sandbox();
     Ok(Translated {
         candidate: UpstreamCandidate { name, settings },
         kept,
