@@ -1,5 +1,6 @@
 """The scripts and texts around the packages: syntax, what is refused, and that the pages show what is tested."""
 
+import copy
 import fnmatch
 import glob
 import os
@@ -7,11 +8,17 @@ import re
 import unittest
 
 import yaml
-from common import OUT, ROOT, SETTINGS, VERSION, directory, ran, succeeds
-from settings import PACKAGES, TOOLS, WORK
+from common import HERE, OUT, ROOT, SETTINGS, VERSION, directory, ran, succeeds
+
+import npm  # noqa: E402
+from settings import PACKAGES, TARGETS, TOOLS, WORK  # noqa: E402
 
 # test_install.py runs the first, test_python_npm.py the others, test_source.py the last.
-ONE_LINERS = ["curl -fsSL BASE-URL/latest/download/install.sh | sh", "uvx toolcrib mcp", "npx -y toolcrib mcp"]
+ONE_LINERS = [
+    "curl -fsSL BASE-URL/latest/download/install.sh | sh",
+    f"uvx {SETTINGS.names['pypi']} mcp",
+    f"npx -y {SETTINGS.names['npm']} mcp",
+]
 FROM_SOURCE = "cargo install --path crates/toolcrib-cli"
 
 
@@ -119,16 +126,32 @@ class Workflows(unittest.TestCase):
         with directory() as place:
             (place / "packages").symlink_to(OUT)
             matched = {}
-            for name in ["pypi", "npm", "image"]:
+            for name in ["pypi", "image"]:
                 script = "\n".join(step.get("run", "") for step in self.jobs[name]["steps"]).replace("$version", VERSION)
                 patterns = re.findall(r"packages/[^\s:;\"]+", script)
                 self.assertTrue(patterns, name)
                 matched[name] = [[os.path.basename(file) for file in glob.glob(str(place / pattern))] for pattern in patterns]
             count = len(SETTINGS.targets)
             self.assertEqual([len(files) for files in matched["pypi"]], [count])
-            # The platforms first, then the package that needs them.
-            self.assertEqual([len(files) for files in matched["npm"]], [count, 1])
             self.assertEqual(matched["image"], [[f"toolcrib-{VERSION}-oci.tar"]])
+
+    def test_the_packages_of_npm_are_published_by_any_name_and_those_of_the_platforms_first(self):
+        (script,) = [step["run"] for step in self.jobs["npm"]["steps"] if "npm publish" in step.get("run", "")]
+        with directory() as place:
+            for name in ["bin", "packages"]:
+                (place / name).mkdir()
+            (place / "bin/npm").write_text('#!/bin/sh\necho "$2" >>published\n')
+            (place / "bin/npm").chmod(0o755)
+            settings = copy.copy(SETTINGS)
+            settings.names = {**SETTINGS.names, "npm": "@example/tools", "npm-scope": "@example-tools"}
+            platforms = [npm.file_name(npm.platform(settings, target), VERSION) for target in TARGETS.values()]
+            main = npm.file_name(settings.names["npm"], VERSION)
+            for name in [main, *platforms, f"toolcrib-{VERSION}-oci.tar", f"{SETTINGS.archive_name(HERE)}.tar.gz"]:
+                (place / "packages" / name).touch()
+            env = {**os.environ, "PATH": f"{place / 'bin'}:{os.environ['PATH']}"}
+            succeeds("bash", "-e", "-c", script, cwd=place, env=env)
+            published = (place / "published").read_text().split()
+        self.assertEqual(published, [f"./packages/{name}" for name in [*sorted(platforms), main]])
 
     def test_the_compiler_is_the_one_of_the_release(self):
         rust = SETTINGS.toml["build"]["rust"]
