@@ -1,15 +1,20 @@
 """The scripts and texts around the packages: syntax, what is refused, and that the pages show what is tested."""
 
+import contextlib
 import copy
 import fnmatch
 import glob
+import io
 import os
 import re
 import unittest
+from unittest import mock
 
 import yaml
 from common import HERE, OUT, ROOT, SETTINGS, VERSION, directory, ran, succeeds
 
+import binary  # noqa: E402
+import crates  # noqa: E402
 import npm  # noqa: E402
 from settings import PACKAGES, TARGETS, TOOLS, WORK  # noqa: E402
 
@@ -62,6 +67,19 @@ class Scripts(unittest.TestCase):
         rows = re.search(r"\| you have \| type \|\n(?:\|.*\n)+", (ROOT / "README.md").read_text().replace("\\|", "!"))[0]
         offered = [line.replace("!", "|") for line in re.findall(r"`([^`]*)`", rows)]
         self.assertEqual(offered, [*ONE_LINERS, FROM_SOURCE])
+
+    def test_apt_knows_its_packages_before_it_installs_any(self):
+        for file in [ROOT / "test.sh", ROOT / "tests/release/run.sh", *(ROOT / ".github/workflows").glob("*.yml")]:
+            for line in file.read_text().splitlines():
+                if "apt-get install" in line:
+                    self.assertRegex(line, "apt-get update -qq && apt-get install", file)
+
+    def test_what_is_compiled_twice_finds_nothing_of_the_first_time(self):
+        given = {}
+        with mock.patch.object(binary, "run", lambda *_, env, **__: given.update(env)), contextlib.redirect_stdout(io.StringIO()):
+            binary.build(SETTINGS, HERE, WORK / "web")
+        caches = {value for name, value in given.items() if name.endswith(("_CACHE_DIR", "CARGO_TARGET_DIR"))}
+        self.assertEqual(caches, {str(place) for place in binary.CACHES})
 
     def test_a_version_that_is_not_that_of_the_source_is_refused(self):
         refused = ran(ROOT / "release.sh", "build", "99.0.0")
@@ -152,6 +170,18 @@ class Workflows(unittest.TestCase):
             succeeds("bash", "-e", "-c", script, cwd=place, env=env)
             published = (place / "published").read_text().split()
         self.assertEqual(published, [f"./packages/{name}" for name in [*sorted(platforms), main]])
+
+    def test_the_crates_are_compiled_before_one_is_uploaded(self):
+        (upload,) = [step for step in self.jobs["crates"]["steps"] if "crates upload" in step.get("run", "")]
+        for env, verifies in [(upload["env"], True), ({}, False)]:
+            words = []
+            env = {name: value for name, value in env.items() if name.startswith("RELEASE_")}
+            nothing = {"clone": lambda _: ROOT, "manifests": lambda _: [], "run": lambda *given, **_: words.extend(given), "MADE": WORK / "no-crates/package"}
+            with mock.patch.multiple(crates, **nothing), mock.patch.dict(os.environ, env), contextlib.redirect_stdout(io.StringIO()):
+                if not env:
+                    os.environ.pop("RELEASE_VERIFY_CRATES", None)
+                crates.publish(SETTINGS)
+            self.assertEqual("--no-verify" not in words, verifies, words)
 
     def test_the_compiler_is_the_one_of_the_release(self):
         rust = SETTINGS.toml["build"]["rust"]
