@@ -4,8 +4,9 @@
 #   curl -fsSL BASE-URL/latest/download/install.sh | sh
 #   sh install.sh [--version 1.2.3] [--to DIR] [--require-signature] [--from BASE-URL] [--file ARCHIVE] [--uninstall]
 #
-# The sha256 is always verified, the signature if minisign is installed. --file installs an archive that is here already, with ARCHIVE.sha256
-# (and ARCHIVE.minisig) beside it, without a network. Nothing but DIR and the temporary directory is written.
+# The sha256 is always verified, the signature if minisign is installed: then an archive that was fetched without one is refused. --file installs
+# an archive that is here already, with ARCHIVE.sha256 (and ARCHIVE.minisig) beside it, without a network. Nothing but DIR and the temporary
+# directory is written.
 set -eu
 
 base='@BASE_URL@'
@@ -143,10 +144,12 @@ verify() {
 
     if ! command -v minisign >/dev/null 2>&1; then
         unsigned "minisign is not installed"
-    elif [ ! -s "$work/$name.minisig" ]; then
-        unsigned "there is no signature"
     elif [ "${public_key#RW}" = "$public_key" ]; then
         unsigned "this copy of the installer has no public key"
+    elif [ ! -s "$work/$name.minisig" ]; then
+        # Every release is signed: on its way, a signature is lost only if someone takes it away.
+        [ -n "$file" ] || fail "$place has no $name.minisig, and every release is signed; nothing was installed"
+        unsigned "there is no $name.minisig beside it"
     elif minisign -V -q -P "$public_key" -m "$work/$name" -x "$work/$name.minisig" >/dev/null 2>&1; then
         say "verified by sha256 and signature"
     else

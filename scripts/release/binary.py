@@ -8,6 +8,10 @@ import toolchain
 from settings import ROOT, TOOLS, WORK, Refused, run, say
 
 
+# What compiling leaves for the next time; zig and its wrappers have their own.
+CARGO, ZIG, ZIGBUILD = CACHES = [WORK / "cargo", WORK / "zig", WORK / "zigbuild"]
+
+
 def cargo_home():
     return os.environ.get("CARGO_HOME") or os.path.expanduser("~/.cargo")
 
@@ -39,21 +43,20 @@ def build(settings, target, page):
         str(toolchain.place_for(target.triple)): "/rust",
     }
     env |= {
-        "CARGO_TARGET_DIR": str(WORK / "cargo"),
+        "CARGO_TARGET_DIR": str(CARGO),
         "CARGO_NET_OFFLINE": "true",
         "RUSTFLAGS": " ".join(f"--remap-path-prefix={path}={name}" for path, name in prefixes.items()),
         "CFLAGS": " ".join(f"-ffile-prefix-map={path}={name}" for path, name in prefixes.items()),
         "SOURCE_DATE_EPOCH": str(settings.epoch),
         "TOOLCRIB_WEB": str(page),
         "TOOLCRIB_COMMIT": settings.commit,
-        # zig and its wrappers put what they make here.
-        "ZIG_GLOBAL_CACHE_DIR": str(WORK / "zig"),
-        "ZIG_LOCAL_CACHE_DIR": str(WORK / "zig"),
-        "CARGO_ZIGBUILD_CACHE_DIR": str(WORK / "zigbuild"),
+        "ZIG_GLOBAL_CACHE_DIR": str(ZIG),
+        "ZIG_LOCAL_CACHE_DIR": str(ZIG),
+        "CARGO_ZIGBUILD_CACHE_DIR": str(ZIGBUILD),
     }
     triple = f"{target.triple}.{settings.toml['build']['glibc']}"
     run("cargo-zigbuild", "zigbuild", "--locked", "--release", "-p", "toolcrib-cli", "--target", triple, env=env)
-    return WORK / "cargo" / target.triple / "release/toolcrib"
+    return CARGO / target.triple / "release/toolcrib"
 
 
 def is_runnable(target):

@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 
+import clean_root
 import image
 import toolchain
 from settings import ROOT, TOOLS, Refused, run, say
@@ -30,6 +31,7 @@ def fetch(settings):
     web()
     for target in settings.targets:
         image.fetch_base(target)
+    clean_root.fetch()
     say(f"the tools are in {TOOLS.relative_to(ROOT)}")
 
 

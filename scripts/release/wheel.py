@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 
 import contents
 from archive import File, zip_of
@@ -13,22 +14,27 @@ def normal(version):
     return version.replace("-alpha.", "a").replace("-beta.", "b").replace("-rc.", "rc")
 
 
+def distribution(settings):
+    """The name as file names spell it, where a dash ends it."""
+    return re.sub(r"[-_.]+", "_", settings.names["pypi"]).lower()
+
+
 def name(settings, target):
     glibc = settings.toml["build"]["glibc"].replace(".", "_")
     machine = target.wheel
     # 2.17 also has an older name, which older installers know.
     tags = f"manylinux2014_{machine}.manylinux_{glibc}_{machine}" if glibc == "2_17" else f"manylinux_{glibc}_{machine}"
-    return f"{settings.names['pypi']}-{normal(settings.version)}-py3-none-{tags}.whl"
+    return f"{distribution(settings)}-{normal(settings.version)}-py3-none-{tags}.whl"
 
 
 def build(settings, target, binary, sbom, licences):
-    distribution, version = settings.names["pypi"], normal(settings.version)
-    info = f"{distribution}-{version}.dist-info"
+    stem = f"{distribution(settings)}-{normal(settings.version)}"
+    info = f"{stem}.dist-info"
     tags = name(settings, target).removesuffix(".whl").split("-", 2)[2]
     python, abi, platforms = tags.split("-")
     files = [
-        File(f"{distribution}-{version}.data/scripts/toolcrib", binary, 0o755),
-        File(f"{info}/METADATA", metadata(settings, distribution, version)),
+        File(f"{stem}.data/scripts/toolcrib", binary, 0o755),
+        File(f"{info}/METADATA", metadata(settings)),
         File(
             f"{info}/WHEEL",
             "".join(
@@ -52,11 +58,11 @@ def digest(content):
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
 
 
-def metadata(settings, distribution, version):
+def metadata(settings):
     lines = [
         "Metadata-Version: 2.4",
-        f"Name: {distribution}",
-        f"Version: {version}",
+        f"Name: {settings.names['pypi']}",
+        f"Version: {normal(settings.version)}",
         f"Summary: {contents.SUMMARY}",
         "License-Expression: MIT OR Apache-2.0",
         "License-File: LICENSE-MIT",

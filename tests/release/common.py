@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 import http.server
 import os
 import pathlib
@@ -13,19 +12,18 @@ import tempfile
 import threading
 import time
 import unittest
-import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts/release"))
 
-import image  # noqa: E402
+import clean_root as clean  # noqa: E402
 import texts  # noqa: E402
-from settings import TARGETS, TOOLS, WORK, Settings  # noqa: E402
+from settings import TOOLS, WORK, Settings  # noqa: E402
 
 SETTINGS = Settings()
 OUT = SETTINGS.out
 VERSION = SETTINGS.version
-HERE = next(target for target in TARGETS.values() if target.machine == os.uname().machine)
+HERE = clean.here()
 ARCHIVE = f"{SETTINGS.archive_name(HERE)}.tar.gz"
 # How these packages were made; the key that signed them need not be here any more.
 IS_PUBLISHABLE = not (OUT / "UNPUBLISHABLE").exists()
@@ -115,24 +113,6 @@ def directory():
         yield pathlib.Path(place)
 
 
-# What `install.sh` and the package managers need in a root that has nothing else.
-IN_ROOT = ["bash", "busybox-static", "coreutils", "curl", "dash", "diffutils", "dpkg", "grep", "gzip", "libc-bin", "minisign", "sed", "tar", "wget"]
-
-
-@functools.cache
-def root_tar():
-    """A Debian of a few packages, unpacked and never started."""
-    made = TOOLS / f"test-root-{HERE.deb}-{zlib.crc32(' '.join(IN_ROOT).encode()):08x}.tar"
-    if not made.is_file():
-        part = made.with_suffix(".part.tar")
-        subprocess.run(
-            ["mmdebstrap", "--quiet", "--variant=extract", f"--include={','.join(IN_ROOT)}", image.SUITE, part],
-            check=True,
-        )
-        part.rename(made)
-    return made
-
-
 needs_root = unittest.skipUnless(os.geteuid() == 0, "a clean root needs chroot, and so root")
 
 
@@ -142,7 +122,8 @@ def clean_root():
     with directory() as place:
         root = place / "root"
         root.mkdir()
-        succeeds("tar", "-xpf", root_tar(), "-C", root, "--exclude=./dev/*", "--exclude=./usr/share/doc", "--exclude=./usr/share/man")
+        assert clean.file().is_file(), "there is no clean root: `./release.sh fetch` first"
+        succeeds("tar", "-xpf", clean.file(), "-C", root, "--exclude=./dev/*", "--exclude=./usr/share/doc", "--exclude=./usr/share/man")
         for name in ["dev", "proc", "tmp", "root", "var/lib/dpkg"]:
             (root / name).mkdir(exist_ok=True, parents=True)
         if not (root / "bin/sh").exists():

@@ -12,7 +12,10 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
     for program in umoci:umoci skopeo:skopeo bwrap:bubblewrap systemd-analyze:systemd qemu-aarch64:qemu-user; do
         command -v "${program%%:*}" >/dev/null || missing+=("${program##*:}")
     done
-    [ ${#missing[@]} -eq 0 ] || apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || true
+    if [ ${#missing[@]} -ne 0 ]; then
+        # A test without its program says so.
+        apt-get update -qq && apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || true
+    fi
 fi
 [ -n "${RELEASE_PREBUILT:-}" ] || ./release.sh fetch
 # No network but loopback, where that can be arranged.

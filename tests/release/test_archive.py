@@ -155,7 +155,8 @@ class Archive(unittest.TestCase):
         env = {**os.environ, "RELEASE_TARGETS": targets}
         if os.environ.get("RELEASE_TWICE"):
             say("compiles everything again, too")
-            shutil.rmtree(WORK / "cargo")
+            for cache in binary.CACHES:
+                shutil.rmtree(cache, ignore_errors=True)
         succeeds(ROOT / "release.sh", "build", env=env, timeout=3600)
         self.assertEqual((OUT / "SHA256SUMS").read_text(), before)
 

@@ -90,17 +90,36 @@ class Install(unittest.TestCase):
                 self.assertIn("nothing was installed", refused.stderr)
                 self.assertFalse((root / "home/user/.local").exists())
 
-    def test_a_missing_signature_is_said_and_refused_if_it_is_required(self):
+    def test_an_archive_without_its_signature_is_refused_where_it_could_be_verified(self):
         def unsigned(path):
             return None if path.endswith(".minisig") else released(path)
 
-        with serving(unsigned) as (url, _), clean_root() as root:
-            refused = install(root, url, "--require-signature")
-            self.assertEqual(refused.returncode, 1)
-            self.assertIn("there is no signature", refused.stderr)
+        def empty(path):
+            found = released(path)
+            return (found[0], b"") if found and path.endswith(".minisig") else found
+
+        for answer in [unsigned, empty]:
+            with self.subTest(answer.__name__), serving(answer) as (url, _), clean_root() as root:
+                for words in [[], ["--require-signature"]]:
+                    refused = install(root, url, *words)
+                    self.assertEqual(refused.returncode, 1, refused.stderr)
+                    self.assertIn(f"has no {ARCHIVE}.minisig, and every release is signed; nothing was installed", refused.stderr)
+                    self.assertFalse((root / "home/user/.local").exists())
+
+    def test_a_copy_without_a_public_key_says_that_it_verified_the_digest_only(self):
+        def keyless(path):
+            found = released(path)
+            if found and not isinstance(found, str) and path.endswith("/install.sh"):
+                return found[0], re.sub(rb"(?m)^public_key=.*$", b"public_key=''", found[1])
+            return found
+
+        with serving(keyless) as (url, _), clean_root() as root:
             done = install(root, url)
-            self.assertIn("verified by sha256 only: there is no signature", done.stderr)
-            self.assertEqual(done.returncode, 0)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("verified by sha256 only: this copy of the installer has no public key", done.stderr)
+            refused = install(root, url, "--to", "/home/user/other", "--require-signature")
+            self.assertEqual(refused.returncode, 1)
+            self.assertFalse((root / "home/user/other").exists())
 
     def test_systems_without_a_build_are_refused_and_nothing_is_fetched(self):
         for system, machine, said in [
@@ -185,6 +204,19 @@ class Install(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("verified by sha256 and signature", done.stderr)
             self.assertEqual(in_root(root, "/home/user/bin/toolcrib", "--version").stdout, f"toolcrib {VERSION}\n")
+
+    def test_a_file_without_its_signature_is_installed_and_that_is_said_unless_it_is_required(self):
+        with clean_root() as root:
+            for name in [ARCHIVE, f"{ARCHIVE}.sha256", "install.sh"]:
+                shutil.copy(OUT / name, root / "home/user" / name)
+            words = ["sh", "/home/user/install.sh", "--file", f"/home/user/{ARCHIVE}", "--to", "/home/user/bin"]
+            refused = in_root(root, *words, "--require-signature")
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn(f"there is no {ARCHIVE}.minisig beside it, and --require-signature is set; nothing was installed", refused.stderr)
+            self.assertFalse((root / "home/user/bin").exists())
+            done = in_root(root, *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(f"verified by sha256 only: there is no {ARCHIVE}.minisig beside it", done.stderr)
 
     @unittest.skipIf(IS_PUBLISHABLE, "release.toml names a server")
     def test_a_copy_that_names_no_server_says_so(self):

@@ -1,6 +1,7 @@
 """The wheel and the npm packages: `uvx toolcrib mcp` and `npx toolcrib mcp`, from registries on loopback, with a real MCP client."""
 
 import base64
+import copy
 import hashlib
 import io
 import json
@@ -20,6 +21,7 @@ from archive import File  # noqa: E402
 
 LIMIT_MS = 60
 BIN = TOOLS / "python/bin"
+PYPI, NPM = SETTINGS.names["pypi"], SETTINGS.names["npm"]
 
 
 def empty_wheel():
@@ -43,7 +45,7 @@ def python_index():
     def answer(path):
         parts = path.strip("/").split("/")
         if parts[0] == "simple" and len(parts) == 2:
-            links = [f'<a href="/files/{file}">{file}</a>' for file in files if file.startswith(parts[1] + "-")]
+            links = [f'<a href="/files/{file}">{file}</a>' for file in files if file.split("-")[0].replace("_", "-") == parts[1]]
             return ("text/html", "".join(links).encode()) if links else None
         if parts[0] == "files" and parts[1] in files:
             return "application/octet-stream", files[parts[1]]
@@ -64,7 +66,7 @@ def npm_registry():
             0,
         )
     }
-    for name in [SETTINGS.names["npm"], npm.platform(SETTINGS, HERE)]:
+    for name in [NPM, npm.platform(SETTINGS, HERE)]:
         packed[name] = (OUT / npm.file_name(name, VERSION)).read_bytes()
     where = {}
 
@@ -107,8 +109,26 @@ class Wheel(unittest.TestCase):
             succeeds(*pip, "install", "--no-index", OUT / wheel.name(SETTINGS, HERE), timeout=120)
             toolcrib = place / "venv/bin/toolcrib"
             self.assertEqual(succeeds(toolcrib, "--version").stdout, f"toolcrib {VERSION}\n")
-            succeeds(*pip, "uninstall", "-y", SETTINGS.names["pypi"])
+            succeeds(*pip, "uninstall", "-y", PYPI)
             self.assertFalse(toolcrib.exists())
+
+    def test_a_name_with_a_dash_is_spelt_as_file_names_spell_it(self):
+        settings = copy.copy(SETTINGS)
+        settings.names = {**SETTINGS.names, "pypi": "Example-tool.crib"}
+        name = wheel.name(settings, HERE)
+        self.assertTrue(name.startswith(f"example_tool_crib-{wheel.normal(VERSION)}-py3-none-"), name)
+        with directory() as place:
+            (place / name).write_bytes(wheel.build(settings, HERE, b"#!/bin/sh\necho started\n", b"{}", b"none\n"))
+            with zipfile.ZipFile(place / name) as packed:
+                tops = {path.split("/")[0] for path in packed.namelist()}
+            stem = f"example_tool_crib-{wheel.normal(VERSION)}"
+            self.assertEqual(tops, {f"{stem}.data", f"{stem}.dist-info"})
+            succeeds("python3", "-m", "venv", place / "venv")
+            pip = [place / "venv/bin/pip", "--disable-pip-version-check", "--isolated"]
+            # By its name, found among the files of a directory as in an index.
+            succeeds(*pip, "install", "--no-index", "--find-links", place, "Example-tool.crib", timeout=120)
+            self.assertEqual(succeeds(place / "venv/bin/toolcrib").stdout, "started\n")
+            self.assertIn("Name: Example-tool.crib\n", succeeds(*pip, "show", "example-tool-crib").stdout)
 
     def test_uvx_starts_it_for_an_mcp_client_and_soon(self):
         with serving(python_index()) as (url, _), directory() as place:
@@ -120,11 +140,13 @@ class Wheel(unittest.TestCase):
                 "UV_PYTHON_DOWNLOADS": "never",
             }
             (place / "work").mkdir()
-            took = speaks_mcp(["uvx", "toolcrib", "mcp"], env, place / "work")
-            say(f"uvx toolcrib mcp, cold, to the list of tools: {took * 1000:.0f} ms")
+            # uvx takes the name for that of the program, too, if it is the same.
+            uvx = ["uvx", "toolcrib"] if PYPI == "toolcrib" else ["uvx", "--from", PYPI, "toolcrib"]
+            took = speaks_mcp([*uvx, "mcp"], env, place / "work")
+            say(f"{' '.join(uvx)} mcp, cold, to the list of tools: {took * 1000:.0f} ms")
             succeeds("uvx", "nothing", env=env)
             empty = fastest("uvx", "nothing", env=env)
-            ours = fastest("uvx", "toolcrib", "--version", env=env)
+            ours = fastest(*uvx, "--version", env=env)
             say(f"uvx, warm: {ours * 1000:.0f} ms, with an empty package {empty * 1000:.0f} ms")
             self.assertLessEqual((ours - empty) * 1000, LIMIT_MS)
 
@@ -149,11 +171,11 @@ class Npm(unittest.TestCase):
             env = self.env(place, url)
             work = place / "work"
             work.mkdir()
-            took = speaks_mcp(["npx", "-y", "toolcrib", "mcp"], env, work)
-            say(f"npx -y toolcrib mcp, cold, to the list of tools: {took * 1000:.0f} ms")
+            took = speaks_mcp(["npx", "-y", NPM, "mcp"], env, work)
+            say(f"npx -y {NPM} mcp, cold, to the list of tools: {took * 1000:.0f} ms")
             succeeds("npx", "-y", "nothing", env=env, cwd=work)
             empty = fastest("npx", "-y", "nothing", env=env, cwd=work)
-            ours = fastest("npx", "-y", "toolcrib", "--version", env=env, cwd=work)
+            ours = fastest("npx", "-y", NPM, "--version", env=env, cwd=work)
             say(f"npx, warm: {ours * 1000:.0f} ms, with an empty package {empty * 1000:.0f} ms")
             self.assertLessEqual((ours - empty) * 1000, LIMIT_MS)
 
@@ -162,7 +184,7 @@ class Npm(unittest.TestCase):
         with serving(answer) as (url, _), directory() as place:
             where["url"] = url
             env = self.env(place, url)
-            succeeds("npm", "install", "--silent", "--prefix", place, "toolcrib", env=env, cwd=place)
+            succeeds("npm", "install", "--silent", "--prefix", place, NPM, env=env, cwd=place)
             shim = place / "node_modules/.bin/toolcrib"
             version = succeeds(shim, "--version", "--json", env=env)
             self.assertEqual(json.loads(version.stdout)["target"], HERE.triple)
@@ -173,7 +195,7 @@ class Npm(unittest.TestCase):
             self.assertIn("stopping", ended.stderr)
 
     def test_npm_installs_it_from_files_without_a_registry(self):
-        names = [npm.platform(SETTINGS, HERE), SETTINGS.names["npm"]]
+        names = [npm.platform(SETTINGS, HERE), NPM]
         files = [OUT / npm.file_name(name, VERSION) for name in names]
         with serving(lambda _: None) as (url, asked), directory() as place:
             env = {**self.env(place, url), "npm_config_offline": "true", "npm_config_prefix": str(place / "global")}
@@ -183,7 +205,7 @@ class Npm(unittest.TestCase):
 
     def test_without_its_platform_package_the_shim_says_what_to_do(self):
         with directory() as place:
-            with tarfile.open(OUT / npm.file_name(SETTINGS.names["npm"], VERSION)) as packed:
+            with tarfile.open(OUT / npm.file_name(NPM, VERSION)) as packed:
                 packed.extractall(place, filter="data")
             refused = ran("node", place / "package/bin/toolcrib.js", "--version")
             self.assertEqual(refused.returncode, 1)
@@ -191,7 +213,7 @@ class Npm(unittest.TestCase):
 
     def test_the_registries_of_mcp_find_their_markers(self):
         entry = json.loads((OUT / "server.json").read_text())
-        with tarfile.open(OUT / npm.file_name(SETTINGS.names["npm"], VERSION)) as packed:
+        with tarfile.open(OUT / npm.file_name(NPM, VERSION)) as packed:
             described = json.load(packed.extractfile("package/package.json"))
         self.assertEqual(described["mcpName"], entry["name"])
         versions = {package["registryType"]: package["version"] for package in entry["packages"]}

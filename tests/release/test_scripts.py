@@ -1,17 +1,29 @@
 """The scripts and texts around the packages: syntax, what is refused, and that the pages show what is tested."""
 
+import contextlib
+import copy
 import fnmatch
 import glob
+import io
 import os
 import re
 import unittest
+from unittest import mock
 
 import yaml
-from common import OUT, ROOT, SETTINGS, VERSION, directory, ran, succeeds
-from settings import PACKAGES, TOOLS, WORK
+from common import HERE, OUT, ROOT, SETTINGS, VERSION, directory, ran, succeeds
+
+import binary  # noqa: E402
+import crates  # noqa: E402
+import npm  # noqa: E402
+from settings import PACKAGES, TARGETS, TOOLS, WORK  # noqa: E402
 
 # test_install.py runs the first, test_python_npm.py the others, test_source.py the last.
-ONE_LINERS = ["curl -fsSL BASE-URL/latest/download/install.sh | sh", "uvx toolcrib mcp", "npx -y toolcrib mcp"]
+ONE_LINERS = [
+    "curl -fsSL BASE-URL/latest/download/install.sh | sh",
+    f"uvx {SETTINGS.names['pypi']} mcp",
+    f"npx -y {SETTINGS.names['npm']} mcp",
+]
 FROM_SOURCE = "cargo install --path crates/toolcrib-cli"
 
 
@@ -55,6 +67,19 @@ class Scripts(unittest.TestCase):
         rows = re.search(r"\| you have \| type \|\n(?:\|.*\n)+", (ROOT / "README.md").read_text().replace("\\|", "!"))[0]
         offered = [line.replace("!", "|") for line in re.findall(r"`([^`]*)`", rows)]
         self.assertEqual(offered, [*ONE_LINERS, FROM_SOURCE])
+
+    def test_apt_knows_its_packages_before_it_installs_any(self):
+        for file in [ROOT / "test.sh", ROOT / "tests/release/run.sh", *(ROOT / ".github/workflows").glob("*.yml")]:
+            for line in file.read_text().splitlines():
+                if "apt-get install" in line:
+                    self.assertRegex(line, "apt-get update -qq && apt-get install", file)
+
+    def test_what_is_compiled_twice_finds_nothing_of_the_first_time(self):
+        given = {}
+        with mock.patch.object(binary, "run", lambda *_, env, **__: given.update(env)), contextlib.redirect_stdout(io.StringIO()):
+            binary.build(SETTINGS, HERE, WORK / "web")
+        caches = {value for name, value in given.items() if name.endswith(("_CACHE_DIR", "CARGO_TARGET_DIR"))}
+        self.assertEqual(caches, {str(place) for place in binary.CACHES})
 
     def test_a_version_that_is_not_that_of_the_source_is_refused(self):
         refused = ran(ROOT / "release.sh", "build", "99.0.0")
@@ -119,16 +144,44 @@ class Workflows(unittest.TestCase):
         with directory() as place:
             (place / "packages").symlink_to(OUT)
             matched = {}
-            for name in ["pypi", "npm", "image"]:
+            for name in ["pypi", "image"]:
                 script = "\n".join(step.get("run", "") for step in self.jobs[name]["steps"]).replace("$version", VERSION)
                 patterns = re.findall(r"packages/[^\s:;\"]+", script)
                 self.assertTrue(patterns, name)
                 matched[name] = [[os.path.basename(file) for file in glob.glob(str(place / pattern))] for pattern in patterns]
             count = len(SETTINGS.targets)
             self.assertEqual([len(files) for files in matched["pypi"]], [count])
-            # The platforms first, then the package that needs them.
-            self.assertEqual([len(files) for files in matched["npm"]], [count, 1])
             self.assertEqual(matched["image"], [[f"toolcrib-{VERSION}-oci.tar"]])
+
+    def test_the_packages_of_npm_are_published_by_any_name_and_those_of_the_platforms_first(self):
+        (script,) = [step["run"] for step in self.jobs["npm"]["steps"] if "npm publish" in step.get("run", "")]
+        with directory() as place:
+            for name in ["bin", "packages"]:
+                (place / name).mkdir()
+            (place / "bin/npm").write_text('#!/bin/sh\necho "$2" >>published\n')
+            (place / "bin/npm").chmod(0o755)
+            settings = copy.copy(SETTINGS)
+            settings.names = {**SETTINGS.names, "npm": "@example/tools", "npm-scope": "@example-tools"}
+            platforms = [npm.file_name(npm.platform(settings, target), VERSION) for target in TARGETS.values()]
+            main = npm.file_name(settings.names["npm"], VERSION)
+            for name in [main, *platforms, f"toolcrib-{VERSION}-oci.tar", f"{SETTINGS.archive_name(HERE)}.tar.gz"]:
+                (place / "packages" / name).touch()
+            env = {**os.environ, "PATH": f"{place / 'bin'}:{os.environ['PATH']}"}
+            succeeds("bash", "-e", "-c", script, cwd=place, env=env)
+            published = (place / "published").read_text().split()
+        self.assertEqual(published, [f"./packages/{name}" for name in [*sorted(platforms), main]])
+
+    def test_the_crates_are_compiled_before_one_is_uploaded(self):
+        (upload,) = [step for step in self.jobs["crates"]["steps"] if "crates upload" in step.get("run", "")]
+        for env, verifies in [(upload["env"], True), ({}, False)]:
+            words = []
+            env = {name: value for name, value in env.items() if name.startswith("RELEASE_")}
+            nothing = {"clone": lambda _: ROOT, "manifests": lambda _: [], "run": lambda *given, **_: words.extend(given), "MADE": WORK / "no-crates/package"}
+            with mock.patch.multiple(crates, **nothing), mock.patch.dict(os.environ, env), contextlib.redirect_stdout(io.StringIO()):
+                if not env:
+                    os.environ.pop("RELEASE_VERIFY_CRATES", None)
+                crates.publish(SETTINGS)
+            self.assertEqual("--no-verify" not in words, verifies, words)
 
     def test_the_compiler_is_the_one_of_the_release(self):
         rust = SETTINGS.toml["build"]["rust"]

@@ -2,12 +2,14 @@
 //!
 //! A home without the file has format 1, the first one. Unknown fields and the file itself are left alone once it is there: only the version
 //! that changes a home to a new format writes it again. A newer format is refused before anything is written; verbs that only read
-//! try, as most files of a home keep their shape. A home that becomes newer while it is open is refused at the next lock (`storage`).
+//! try, as most files of a home keep their shape. A home that becomes newer while it is open is refused at the next lock (`storage`)
+//! and at the next call ([`FormatWatch`]).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::model::error::{ErrorCode, ToolError};
-use crate::storage::{DurableDir, StorageError};
+use crate::storage::{DurableDir, Followed, Stamp, Stamps, StorageError};
 pub use crate::storage::{FORMAT, HomeFormat};
 
 /// The file's name.
@@ -66,6 +68,37 @@ pub fn check(home: &Path) -> Result<(), FormatError> {
     match read(home)? {
         Some(found) if found.is_newer() => Err(FormatError::Newer(StorageError::NewerHome(found))),
         Some(_) | None => Ok(()),
+    }
+}
+
+/// Refuses a home that became newer while it is open. A look costs one `stat`, as long as the file stays as it is.
+#[derive(Debug)]
+pub struct FormatWatch {
+    home: PathBuf,
+    file: PathBuf,
+    /// The file as it was when it was last found to be no newer.
+    known: Mutex<Followed<()>>,
+}
+
+impl FormatWatch {
+    /// Of a home.
+    pub fn at(home: &Path) -> Self {
+        FormatWatch {
+            home: home.to_owned(),
+            file: home.join(FILE),
+            known: Mutex::default(),
+        }
+    }
+
+    /// [`check`] of the home as it is now.
+    pub fn check(&self) -> Result<(), FormatError> {
+        let now = Stamps::new([Stamp::of_entry(&self.file)]);
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known().current(&now).is_none() {
+            check(&self.home)?;
+            known().set(now, ());
+        }
+        Ok(())
     }
 }
 
@@ -150,6 +183,26 @@ mod tests {
         // It stays as it is, too.
         stamp(home.path()).unwrap();
         assert!(check(home.path()).is_err());
+    }
+
+    #[test]
+    fn a_home_that_becomes_newer_is_refused_from_then_on() {
+        let home = tempfile::tempdir().unwrap();
+        let watch = FormatWatch::at(home.path());
+        watch.check().unwrap();
+        stamp(home.path()).unwrap();
+        watch.check().unwrap();
+        let file = home.path().join(FILE);
+        let own = std::fs::read_to_string(&file).unwrap();
+        // As long as what was there, and maybe within the same tick of the clock.
+        std::fs::write(&file, own.replace(r#":1,"#, r#":2,"#)).unwrap();
+        for _ in 0..2 {
+            assert!(matches!(watch.check(), Err(FormatError::Newer(_))));
+        }
+        std::fs::write(&file, "{").unwrap();
+        assert!(matches!(watch.check(), Err(FormatError::Unreadable(_))));
+        std::fs::write(&file, own).unwrap();
+        watch.check().unwrap();
     }
 
     #[test]

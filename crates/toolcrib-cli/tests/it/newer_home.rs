@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Test;
 use crate::remote::Serving;
+use crate::serving::eventually;
 
 const NEWER: &str = r#"{"format":2,"writtenBy":"toolcrib 9.1.0"}"#;
 
@@ -205,9 +206,21 @@ fn a_server_that_runs_refuses_to_write_once_a_newer_version_has_changed_its_home
     let server = Serving::on_loopback(&test);
     let there = |words: &[&str]| test.run(&[&["--json", "--server", &server.at], words].concat());
     there(&["bundle", "new", "before"]).exits(0);
+    let read = ["run", "read_file", "path=greet.yaml"];
+    there(&read).exits(0);
+    let kept = || {
+        let all = contents(&test.home());
+        let is_kept = |path: &str| !path.ends_with("/.lock") && !path.ends_with("/format.json");
+        Vec::from_iter(all.into_iter().filter(|(path, _)| is_kept(path)))
+    };
+    let counts = test.home().join("state/usage.jsonl");
+    eventually("the call is not counted", || counts.exists());
+    let before = kept();
     std::fs::write(test.home().join("format.json"), NEWER).unwrap();
     for words in [
-        &["bundle", "new", "after"][..],
+        &read[..],
+        &["run", "read_file", "path=greet.yaml", "--call-id", "known"],
+        &["bundle", "new", "after"],
         &["bundle", "rm", "acme", "--yes"],
         &["grants", "add", "shell", "command=ls", "--yes"],
         &["clients", "add", "ci"],
@@ -216,6 +229,7 @@ fn a_server_that_runs_refuses_to_write_once_a_newer_version_has_changed_its_home
     }
     let bundles = there(&["bundle", "list"]).exits(0).stdout;
     assert!(bundles.contains("before") && !bundles.contains("after"));
+    assert_eq!(kept(), before);
 }
 
 #[test]

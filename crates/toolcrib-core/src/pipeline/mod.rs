@@ -350,6 +350,7 @@ async fn stages(
     request: CallRequest,
     trace: &mut Trace<'_>,
 ) -> Result<ToolOutput, ToolError> {
+    call.inner.policy.recorder.ready()?;
     let found = find::find(call, request, trace)?;
     let mut checked = check::check_aside(found, call, trace).await?;
     let mut changes = None;

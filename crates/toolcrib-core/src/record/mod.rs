@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::JsonObject;
 use crate::model::caller::Caller;
-use crate::model::error::ErrorCode;
+use crate::model::error::{ErrorCode, ToolError};
 use crate::model::exchange::Exchange;
 use crate::model::ids::{CallId, ToolId};
 use crate::model::names::{Slug, Version};
@@ -31,6 +31,11 @@ pub trait Recorder: Send + Sync + 'static {
     /// does not need one can avoid making it.
     fn note(&self, record: &CallRecord) {
         self.record(record.clone());
+    }
+
+    /// Refuses a call before anything of it is looked at: its record could not be kept. Asked for every call, so it must be cheap.
+    fn ready(&self) -> Result<(), ToolError> {
+        Ok(())
     }
 
     /// Resolves when everything recorded so far is written, or is known not to be: it survives the death of this process, if not a

@@ -36,7 +36,7 @@ use crate::config::{Config, ConfigError, NoHome, Surroundings, load_rules};
 use crate::egress::Egress;
 use crate::exec::command::CommandSettings;
 use crate::exec::http::HttpSettings;
-use crate::format::{self, FormatError};
+use crate::format::{self, FormatError, FormatWatch};
 use crate::held::{HeldRun, HeldStore};
 use crate::model::caller::Caller;
 use crate::model::error::{ErrorCode, ToolError};
@@ -278,6 +278,7 @@ impl CribOptions {
                 .min(config.max_log_bytes() / 4),
         };
         let call_log = CallLog::with_options(home.join(CALLS), options);
+        let call_log = call_log.in_home(Arc::new(FormatWatch::at(&home)));
         let call_log = Arc::new(call_log.counting(Arc::clone(&usage)));
         let mut options = config.approvals();
         if let Approvals::Queue { wait: Some(wait) } = self.approvals {

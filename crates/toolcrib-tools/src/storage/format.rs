@@ -15,8 +15,10 @@ use super::error::StorageError;
 /// The format that this version writes, and the newest that it knows.
 pub const FORMAT: u64 = 1;
 
-/// Where a directory that has a lock finds the file: it is the home itself, or one or two below it.
-const PLACES: [&str; 3] = ["format.json", "../format.json", "../../format.json"];
+/// The file, in the home.
+const FILE: &str = "format.json";
+/// Where a directory that has a lock finds it: it is the home itself, or one or two below it.
+const PLACES: [&str; 3] = [FILE, "../format.json", "../../format.json"];
 /// It is two fields; later versions may add some.
 const MAX_BYTES: u64 = 64 * 1024;
 
@@ -39,7 +41,10 @@ impl HomeFormat {
 }
 
 impl DurableDir {
-    /// Refuses to write below a home that a newer version has changed. A file that says nothing of ours is not the home's.
+    /// Refuses to write below a home that a newer version has changed.
+    ///
+    /// A file in this directory belongs to the home, whatever program it names. One further up may belong to another program, if this
+    /// directory is the home and lies in a directory of that program.
     pub(super) fn refuse_newer_format(&self) -> Result<(), StorageError> {
         for place in PLACES {
             let file = match self.lock_home().open_at(place, OFlags::RDONLY) {
@@ -57,13 +62,59 @@ impl DurableDir {
                 Err(error) => return Err(StorageError::io("read", "format.json", error)),
             }
             match serde_json::from_slice::<HomeFormat>(&text).ok() {
-                Some(found) if found.is_newer() && found.written_by.starts_with("toolcrib ") => {
-                    return Err(StorageError::NewerHome(found));
-                }
+                Some(found) if place != FILE && !found.written_by.starts_with("toolcrib ") => {}
+                Some(found) if found.is_newer() => return Err(StorageError::NewerHome(found)),
                 Some(_) => return Ok(()),
                 None => {}
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    fn lock(path: &Path) -> Result<(), StorageError> {
+        DurableDir::create(path).unwrap().lock().map(drop)
+    }
+
+    #[test]
+    fn a_newer_format_in_the_home_itself_refuses_whatever_program_it_names() {
+        let home = tempfile::tempdir().unwrap();
+        for written_by in ["toolcrib 9.1.0", "toolcrib-next 9.1.0", "", "another"] {
+            let text = format!(r#"{{"format":2,"writtenBy":"{written_by}"}}"#);
+            std::fs::write(home.path().join(FILE), text).unwrap();
+            let refused = lock(home.path());
+            assert!(
+                matches!(&refused, Err(StorageError::NewerHome(found)) if found.written_by == written_by),
+                "{written_by}: {refused:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_format_further_up_counts_if_toolcrib_wrote_it() {
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().join("home");
+        let below = home.join("state/one");
+        lock(&below).unwrap();
+        // Of the directory that the home is in.
+        let other = r#"{"format":7,"writtenBy":"another 1.0"}"#;
+        std::fs::write(place.path().join(FILE), other).unwrap();
+        lock(&home).unwrap();
+        lock(&below).unwrap();
+        let newer = r#"{"format":2,"writtenBy":"toolcrib 9.1.0"}"#;
+        std::fs::write(home.join(FILE), newer).unwrap();
+        for path in [&home, &home.join("state"), &below] {
+            let refused = lock(path);
+            assert!(
+                matches!(refused, Err(StorageError::NewerHome(_))),
+                "{path:?}"
+            );
+        }
     }
 }

@@ -20,6 +20,8 @@ use tokio::sync::oneshot;
 
 use super::file::LogFiles;
 use super::line::push_line;
+use crate::format::FormatWatch;
+use crate::model::error::ToolError;
 use crate::record::usage::{Calls, UsageLog};
 use toolcrib_core::record::{CallRecord, Recorder};
 
@@ -99,6 +101,7 @@ impl CallLogHealth {
 pub struct CallLog {
     shared: Arc<Shared>,
     is_counting: bool,
+    format: Option<Arc<FormatWatch>>,
 }
 
 #[derive(Debug)]
@@ -301,6 +304,7 @@ impl CallLog {
     pub fn with_options(path: impl Into<PathBuf>, options: CallLogOptions) -> Self {
         let desk = Desk {
             files: LogFiles::new(path.into(), options),
+            format: None,
             usage: None,
             queue: Queue::default(),
             is_slow: false,
@@ -313,7 +317,17 @@ impl CallLog {
                 progress: Condvar::new(),
             }),
             is_counting: false,
+            format: None,
         }
+    }
+
+    /// Writes nothing, and refuses calls, once a newer version has changed the home: lines are appended without its lock, which
+    /// would refuse.
+    #[must_use]
+    pub fn in_home(mut self, format: Arc<FormatWatch>) -> Self {
+        self.shared.desk().format = Some(Arc::clone(&format));
+        self.format = Some(format);
+        self
     }
 
     /// Has the writer count the calls of each tool, too: it has every record at hand.
@@ -386,6 +400,13 @@ impl Recorder for CallLog {
         let _ = LINE.try_with(|kept| kept.replace(line));
     }
 
+    fn ready(&self) -> Result<(), ToolError> {
+        match &self.format {
+            Some(format) => Ok(format.check()?),
+            None => Ok(()),
+        }
+    }
+
     fn written(&self) -> BoxFuture<'_, ()> {
         let mut state = self.shared.lock();
         if state.written == state.accepted || state.is_over {
@@ -436,6 +457,8 @@ impl Drop for CallLog {
 #[derive(Debug)]
 struct Desk {
     files: LogFiles,
+    /// The format of the home it is in.
+    format: Option<Arc<FormatWatch>>,
     usage: Option<Arc<UsageLog>>,
     /// The batch being written; kept from batch to batch to reuse its memory.
     queue: Queue,
@@ -475,6 +498,14 @@ impl Desk {
         let mut tally = CallLogHealth::default();
         if let Some(usage) = &self.usage {
             self.queue.calls.iter().for_each(|calls| usage.add(calls));
+        }
+        if self.queue.records > 0
+            && let Some(format) = &self.format
+            && let Err(error) = format.check()
+        {
+            tally.lose(self.queue.records as u64, error);
+            self.queue.clear();
+            return tally;
         }
         let lines = &self.queue.lines;
         // The line feed before the lines of a write is that at the end of the line before them.

@@ -79,6 +79,8 @@ impl UsageFiles {
             counts: counts.clone(),
             why: why.to_string(),
         };
+        // Lines are appended without the lock, which would refuse.
+        format::check(&self.home).map_err(|error| failed(&error))?;
         let file = self.open_lines().map_err(|error| failed(&error))?;
         let size = file.metadata().map_err(|error| failed(&error))?.len();
         if size > MAX_LINES_BYTES {
