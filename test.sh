@@ -7,7 +7,8 @@
 #                        clients servers web kernel bench deny fuzzcheck hostile fuzz release
 #
 # `hostile`, `fuzz` and `release` run only where they are named: they need minutes. `hostile` feeds the readers of a release build with texts
-# that double, nest and repeat, within 256 MB and a second each. `release` builds every package for this machine and tries each.
+# that double, nest and repeat, within 256 MB and a second each, and sends them to a server of 1 GB while another client's calls are timed.
+# `release` builds every package for this machine and tries each.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -375,7 +376,7 @@ if wanted deny; then
 fi
 # That the fuzz targets build, which a stable compiler can tell.
 if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
-if [ "${#only[@]}" -ne 0 ] && wanted hostile; then part hostile cargo test --release -p toolcrib --all-features --locked --test it hostile; fi
+if [ "${#only[@]}" -ne 0 ] && wanted hostile; then part hostile cargo test --release -p toolcrib -p toolcrib-server -p toolcrib-cli --all-features --locked --test it hostile::; fi
 if [ "${#only[@]}" -ne 0 ] && wanted release; then
     TOOLCRIB_TEST_SKIPPED=$(mktemp)
     export TOOLCRIB_TEST_SKIPPED

@@ -20,6 +20,7 @@ use crate::spec::ToolSpec;
 use fair::Fair;
 use rate::Own;
 
+pub(crate) use aside::turn;
 pub use aside::{SMALL, aside};
 pub use rate::{Bucket, RateStore};
 

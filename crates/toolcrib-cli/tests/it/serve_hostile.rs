@@ -1,7 +1,8 @@
 //! One client sends a server everything that hurts readers, and another client does not notice.
 //!
-//! The server has 1 GB. How long the other client's calls take is compared with how long they took alone in the same run, so that a busy
-//! machine is busy for both.
+//! The server has 1 GB. In a release build (`./test.sh hostile`) the other client's calls take at most three times as long as they took
+//! alone in the same run. A debug build reads slowly, so there these calls are only compared with the requests of the attack: a busy machine
+//! is busy for both.
 
 #[path = "../../../toolcrib/tests/it/hostile/corpus.rs"]
 #[expect(
@@ -11,23 +12,26 @@
 mod corpus;
 
 use std::collections::VecDeque;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use toolcrib::testing::{Reply, ScriptedServer};
 
 use crate::harness::Test;
-use crate::serving::{Client, PATIENCE, Serving};
+use crate::serving::{Client, Serving};
 
 /// The memory of the server, in KB.
 const MEMORY: u64 = 1024 * 1024;
 
 /// A negligible time: below it calls are fast enough, and differences are noise.
-const FLOOR: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20 } else { 5 });
+const FLOOR: Duration = Duration::from_millis(5);
+
+/// How long a request of the attack may wait for its answer: the pages are converted one after another, each within 8 s.
+const ATTACKS_PATIENCE: Duration = Duration::from_secs(300);
 
 /// How many calls are made alone.
 const ALONE: usize = 400;
@@ -44,6 +48,8 @@ struct Request {
     headers: String,
     kind: &'static str,
     body: Vec<u8>,
+    /// Whether it has a page made into Markdown.
+    is_page: bool,
 }
 
 impl Request {
@@ -56,6 +62,7 @@ impl Request {
             headers: String::new(),
             kind: "application/json",
             body: body.into_bytes(),
+            is_page: false,
         }
     }
 
@@ -66,7 +73,7 @@ impl Request {
         }
     }
 
-    /// Sends it; the status of the answer.
+    /// Sends it; the status of the answer, or none if the server closed the connection before all was sent and its answer was lost by that.
     fn send(&self, client: &Client, operator: &Client) -> Option<u16> {
         let by = if self.by_operator { operator } else { client };
         let head = format!(
@@ -80,15 +87,31 @@ impl Request {
             self.headers,
             self.body.len()
         );
-        let mut stream = TcpStream::connect(by.address).ok()?;
-        stream.set_read_timeout(Some(PATIENCE)).ok()?;
+        let mut stream = TcpStream::connect(by.address).expect("it listens");
+        stream.set_read_timeout(Some(ATTACKS_PATIENCE)).unwrap();
         // A server that has heard enough may answer before everything is sent.
-        let _ = stream.write_all(head.as_bytes());
-        let _ = stream.write_all(&self.body);
+        let sent = stream.write_all(head.as_bytes());
+        let sent = sent.and_then(|()| stream.write_all(&self.body));
         let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer);
-        let answer = String::from_utf8_lossy(&answer);
-        answer.split(' ').nth(1)?.parse().ok()
+        let read = stream.read_to_end(&mut answer);
+        let status = String::from_utf8_lossy(&answer)
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok());
+        let is_reset = |error: &std::io::Error| {
+            matches!(
+                error.kind(),
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+            )
+        };
+        let was_cut = sent.as_ref().is_err_and(is_reset) || read.as_ref().is_err_and(is_reset);
+        assert!(
+            status.is_some() || was_cut,
+            "{} to {}: sent {sent:?}, read {read:?}",
+            self.name,
+            self.path
+        );
+        status
     }
 }
 
@@ -98,7 +121,10 @@ fn attack(pages: &str) -> VecDeque<Request> {
     for (number, (name, _)) in corpus::html(400).into_iter().enumerate() {
         let args = json!({"url": format!("{pages}{number}")});
         let call = json!({"tool": "web_fetch", "args": args});
-        requests.push_back(Request::json(name, "/api/calls", call.to_string()));
+        requests.push_back(Request {
+            is_page: true,
+            ..Request::json(name, "/api/calls", call.to_string())
+        });
     }
     for (name, text) in corpus::arguments(1024 * 1024) {
         let path = format!("{TOOLS}/known/version/v1/invoke");
@@ -177,6 +203,15 @@ fn attack(pages: &str) -> VecDeque<Request> {
     }
     for (name, text) in corpus::yaml(60_000) {
         let file = json!({"file": "x.yaml", "content": text}).to_string();
+        requests.push_back(Request::json(name, "/api/check", file).by_operator());
+    }
+    for (name, text) in corpus::templates(60_000) {
+        let text = serde_json::to_string(&text).unwrap();
+        let yaml = format!(
+            "name: x\ndescription: x\ntags: [run]\nbash: {text}\nparameters:\n  P: {{type: string, description: x}}\n  Q: {{type: string, description: x}}\n  \
+             L: {{type: array, description: x}}\n"
+        );
+        let file = json!({"file": "x.yaml", "content": yaml}).to_string();
         requests.push_back(Request::json(name, "/api/check", file).by_operator());
     }
     for (name, text) in corpus::schemas(16 * 1024) {
@@ -266,7 +301,9 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
     let (attacker, other) = (client("attacker"), client("other"));
     // It has more bytes than are read at once.
     let long_path = format!("{}hello.txt", "./".repeat(400));
-    let alone = p99(calls(&other, "hello.txt", ALONE, &AtomicBool::new(true)));
+    let is_alone = AtomicBool::new(true);
+    let alone = p99(calls(&other, "hello.txt", ALONE, &is_alone));
+    let long_alone = p99(calls(&other, &long_path, ALONE, &is_alone));
 
     let (bundle, _) = TOOLS.rsplit_once('/').unwrap();
     let (status, made) = server.put(
@@ -284,7 +321,9 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
     let requests = attack(&pages.url("/page/"));
     let sent = requests.len();
     let (requests, is_over) = (Mutex::new(requests), AtomicBool::new(false));
-    let slowest_attack = Mutex::new(Duration::ZERO);
+    // Pages, which may take seconds each, and everything else.
+    let (slowest_page, slowest_text) = (Mutex::new(Duration::ZERO), Mutex::new(Duration::ZERO));
+    let lost = AtomicUsize::new(0);
     let (beside, long) = std::thread::scope(|scope| {
         let beside = scope.spawn(|| calls(&other, "hello.txt", ALONE, &is_over));
         let long = scope.spawn(|| calls(&other, &long_path, 1, &is_over));
@@ -295,49 +334,64 @@ fn what_one_client_sends_neither_ends_the_server_nor_holds_up_another() {
                     while let Some(request) = next() {
                         let begun = Instant::now();
                         let status = request.send(&attacker, &operator);
-                        let mut slowest = slowest_attack.lock().unwrap();
-                        *slowest = begun.elapsed().max(*slowest);
+                        let took = begun.elapsed();
+                        let slowest = match request.is_page {
+                            true => &slowest_page,
+                            false => &slowest_text,
+                        };
+                        let mut slowest = slowest.lock().unwrap();
+                        *slowest = took.max(*slowest);
                         drop(slowest);
                         println!(
-                            "{} to {} ({} bytes): {status:?} in {:?}",
+                            "{} to {} ({} bytes): {status:?} in {took:?}",
                             request.name,
                             request.path,
                             request.body.len(),
-                            begun.elapsed()
                         );
                         assert!(
-                            status.is_some_and(|status| status < 500 || status == 503),
+                            status.is_none_or(|status| status < 500 || status == 503),
                             "{} to {} was answered with {status:?}",
                             request.name,
                             request.path
                         );
+                        lost.fetch_add(usize::from(status.is_none()), Ordering::Relaxed);
                     }
                 })
             })
             .collect();
-        for attacker in attackers {
-            attacker.join().unwrap();
-        }
+        let attackers: Vec<_> = attackers.into_iter().map(|one| one.join()).collect();
+        // Also if one of them failed: the others would go on for ever.
         is_over.store(true, Ordering::Relaxed);
+        for attacker in attackers {
+            attacker.unwrap();
+        }
         (beside.join().unwrap(), long.join().unwrap())
     });
-    // A text that is read aside waits for the one that is being read, and for no more of the same client.
     let (calls, long) = (beside.len(), p99(long));
-    let slowest_attack = slowest_attack.into_inner().unwrap();
+    let slowest_page = slowest_page.into_inner().unwrap();
+    let slowest_text = slowest_text.into_inner().unwrap();
     let slowest = beside.iter().max().copied();
     let beside = p99(beside);
-    let peak = server.peak_memory();
+    let (peak, lost) = (server.peak_memory(), lost.into_inner());
     println!(
-        "{sent} requests, at most {slowest_attack:?}; alone {alone:?}, beside them {beside:?} of {calls} calls, at most {slowest:?}; long ones {long:?}; {peak} KB"
+        "{sent} requests, at most {slowest_text:?}, pages {slowest_page:?}, {lost} answers lost; alone {alone:?}, beside them {beside:?} of \
+         {calls} calls, at most {slowest:?}; long ones alone {long_alone:?}, beside them {long:?}; {peak} KB"
     );
     assert!(server.is_running(), "{}", server.said());
     assert!(peak < MEMORY, "the server took {peak} KB");
+    assert!(lost < sent / 10, "{lost} of {sent} answers were lost");
+    // A text that is read aside waits for the one that is being read, and for no more of the same client, and for no page.
+    let most = 2 * slowest_text.max(FLOOR);
     assert!(
-        long <= 2 * slowest_attack,
-        "the other client's long calls took {long:?}, the slowest of the attack {slowest_attack:?}"
+        long <= most,
+        "the other client's long calls took {long:?}, the slowest of the attack but pages {slowest_text:?}"
     );
+    let most = match cfg!(debug_assertions) {
+        true => slowest_text.max(slowest_page).max(20 * alone),
+        false => 3 * alone.max(FLOOR),
+    };
     assert!(
-        beside <= 3 * alone.max(FLOOR),
+        beside <= most,
         "the other client's calls took {beside:?} instead of {alone:?}"
     );
 }

@@ -476,7 +476,16 @@ impl CallContext {
         bytes: usize,
         work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
     ) -> Result<T, ToolError> {
-        crate::limits::aside(self.caller(), bytes, work).await?
+        if bytes <= crate::limits::SMALL {
+            return work();
+        }
+        let place = crate::limits::turn(self.caller()).await;
+        self.blocking(move || {
+            let result = work();
+            drop(place);
+            result
+        })
+        .await
     }
 
     /// Like [`blocking`](Self::blocking), for work that stops soon after the call is cancelled: the outcome waits for that,

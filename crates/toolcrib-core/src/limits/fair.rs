@@ -23,6 +23,8 @@ pub(super) struct Fair {
     /// How many wait, including the first in line.
     waiting: AtomicUsize,
     lines: Mutex<Lines>,
+    /// How many calls of one caller may wait.
+    longest: usize,
 }
 
 /// Those of one caller that wait, each with its number.
@@ -49,6 +51,15 @@ impl Fair {
             places: Arc::new(Semaphore::new(places.clamp(1, Semaphore::MAX_PERMITS))),
             waiting: AtomicUsize::new(0),
             lines: Mutex::default(),
+            longest: MAX_WAITING,
+        }
+    }
+
+    /// Places at which no caller is refused.
+    pub(super) fn with_long_lines(places: usize) -> Self {
+        Fair {
+            longest: usize::MAX,
+            ..Fair::new(places)
         }
     }
 
@@ -92,7 +103,7 @@ impl Fair {
         let behind = if lines.is_led {
             let (sender, receiver) = oneshot::channel();
             match lines.turns.iter_mut().find(|(known, _)| known == caller) {
-                Some((_, line)) if line.len() + 1 >= MAX_WAITING => {
+                Some((_, line)) if line.len() + 1 >= self.longest => {
                     return Err(rate_limited(
                         "too many calls of this tool are waiting",
                         Duration::from_secs(1),

@@ -7,13 +7,15 @@ use super::{
     Cover,
     find::Finder,
     names::{GIT_FILES, NESTED_REPOSITORIES, folded, is_repository, is_repository_with, protected},
-    table::NAMES,
+    table::{NAMES, ProtectedName},
 };
 use std::{
+    collections::HashSet,
     ffi::OsStr,
     fs, io,
     os::fd::OwnedFd,
     path::{Path, PathBuf},
+    sync::LazyLock,
 };
 
 /// The protected name that making, writing, moving or removing a path would change, if there is one: one that the path is,
@@ -71,6 +73,67 @@ fn by_spelling(path: &Path) -> Option<PathBuf> {
         .find_map(|(at, _)| Some(at + 1 + in_repository(&names[at + 1..])?));
     let end = at_root(&names).or(ends)?;
     Some(path.iter().take(end).collect())
+}
+
+/// A protected name in a path below the root, as if a directory above it were the root.
+pub(super) struct Below {
+    /// That directory.
+    pub(super) tree: PathBuf,
+    pub(super) row: &'static ProtectedName,
+    /// Whether the path is the name or lies in it; otherwise a part of the name is still to come.
+    pub(super) is_whole: bool,
+}
+
+/// The protected names in a path below the root, outermost first.
+pub(super) fn below(root: &Path, path: &Path) -> Vec<Below> {
+    let Ok(relative) = path.strip_prefix(root) else {
+        return Vec::new();
+    };
+    let names: Vec<String> = relative
+        .iter()
+        .map(|name| folded(name).unwrap_or_default())
+        .collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let of = |at: usize| {
+        let names = &names[at..];
+        let length = at_root(names)?;
+        let both = names.get(..2).map(|both| both.join("/"));
+        let is_both = |row: &&ProtectedName| {
+            both.as_deref()
+                .is_some_and(|both| row.name.eq_ignore_ascii_case(both))
+        };
+        let row = NAMES.iter().find(is_both);
+        let row = row.or_else(|| protected(OsStr::new(names[0])))?;
+        let rest = names[1..length].join("/");
+        Some(Below {
+            tree: root.join(relative.iter().take(at).collect::<PathBuf>()),
+            row,
+            is_whole: row.within.is_empty()
+                || row
+                    .within
+                    .iter()
+                    .any(|file| rest.eq_ignore_ascii_case(file)),
+        })
+    };
+    (1..names.len()).filter_map(of).collect()
+}
+
+/// Whether a directory below the root may hold something protected by the names above it. Cheap: most directories do not.
+pub(super) fn may_hold_protected(root: &Path, directory: &Path) -> bool {
+    let relative = directory.strip_prefix(root).unwrap_or(Path::new(""));
+    relative
+        .iter()
+        .skip(1)
+        .any(|name| protected(name).is_some() || begins_protected(name))
+}
+
+/// Whether a name is the first of two that are protected together: `.github/hooks`.
+pub(super) fn begins_protected(name: &OsStr) -> bool {
+    static FIRST: LazyLock<HashSet<String>> = LazyLock::new(|| {
+        let rows = NAMES.iter().filter_map(|row| row.name.split_once('/'));
+        rows.map(|(first, _)| first.to_lowercase()).collect()
+    });
+    folded(name).is_some_and(|name| FIRST.contains(&name))
 }
 
 /// How many names of a path in the root make a protected one. Repositories are besides.

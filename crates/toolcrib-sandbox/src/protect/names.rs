@@ -1,7 +1,7 @@
 //! Names as file systems compare them, and where repositories are.
 
 use super::{
-    judge::is_repository_name,
+    judge::{begins_protected, below, is_repository_name, may_hold_protected},
     placeholder,
     table::{NAMES, ProtectedName},
 };
@@ -199,18 +199,21 @@ pub(super) fn list(directory: &Path, root: &Path) -> Listing {
     listing.is_closed = entries
         .as_ref()
         .is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    let may_hold = may_hold_protected(root, directory);
     for entry in entries.into_iter().flatten() {
         let name = entry.file_name();
         if let Some(name) = name.to_str() {
             listing.pieces.add(name);
         }
-        if is_protected_name(&name)
-            && let Ok(metadata) = entry.metadata()
-        {
+        let kind = entry.file_type().ok();
+        let is_link = kind.is_some_and(|kind| kind.is_symlink());
+        let counts = is_protected_name(&name)
+            || may_hold && !below(root, &directory.join(&name)).is_empty()
+            || is_link && directory != root && begins_protected(&name);
+        if counts && let Ok(metadata) = entry.metadata() {
             listing.names.push((directory.join(&name), metadata));
         }
-        let kind = entry.file_type().ok();
-        if kind.is_some_and(|kind| kind.is_symlink()) {
+        if is_link {
             listing
                 .linked
                 .extend(hidden_target(&directory.join(name), root));

@@ -6,7 +6,7 @@
 
 use super::{
     gitconfig::{self, UserSettings},
-    judge::is_repository_name,
+    judge::{begins_protected, below, is_repository_name},
     names::{self, Listing, Pieces, list, protected, read_whole, reopen, walk},
     placeholder::is_placeholder,
     planted::{Moment, Planted, Remedy},
@@ -94,6 +94,14 @@ impl Findings {
             by_path.then(is_report(one).cmp(&is_report(other)))
         });
         self.planted.dedup_by(|one, other| one.path == other.path);
+        // What is taken takes along all beneath.
+        let taken = self.planted.iter();
+        let taken = taken.filter(|planted| planted.remedy == Remedy::Take);
+        let taken: BTreeSet<PathBuf> = taken.map(|planted| planted.path.clone()).collect();
+        self.planted.retain(|planted| {
+            let mut above = planted.path.ancestors().skip(1);
+            planted.remedy != Remedy::Take || !above.any(|above| taken.contains(above))
+        });
     }
 }
 
@@ -328,7 +336,17 @@ impl Watch {
 
     /// A protected name that was not there, or is another one now.
     fn new_name(&mut self, path: &Path, findings: &mut Findings) {
-        let Some(row) = path.file_name().and_then(protected) else {
+        let is_directory = path
+            .symlink_metadata()
+            .is_ok_and(|metadata| metadata.is_dir());
+        let row = path.file_name().and_then(protected);
+        let is_git = row.is_some_and(|row| row.name == ".git");
+        if !is_git && let Some(effect) = self.in_users_tree(path, is_directory) {
+            let planted = Planted::new(path.to_owned(), effect, Remedy::Take);
+            findings.planted.push(planted);
+            return;
+        }
+        let Some(row) = row else {
             return;
         };
         if row.name == ".git" {
@@ -346,20 +364,39 @@ impl Watch {
                 }
             };
         }
-        let tree = path.parent().unwrap_or(path);
-        let is_in_root = tree == self.root;
-        let is_directory = path
-            .symlink_metadata()
-            .is_ok_and(|metadata| metadata.is_dir());
-        let remedy = match () {
+        let is_in_root = path.parent() == Some(&self.root);
+        let remedy = match is_in_root {
             // What counts in it is among the leaves.
-            () if is_in_root && !row.within.is_empty() && is_directory => return,
-            () if is_in_root || self.is_users_tree(tree) => Remedy::Take,
-            () => Remedy::Report,
+            true if !row.within.is_empty() && is_directory => return,
+            true => Remedy::Take,
+            false if self.is_partly_protected(path, is_directory) => return,
+            false => Remedy::Report,
         };
         findings
             .planted
             .push(Planted::new(path.to_owned(), row.effect, remedy));
+    }
+
+    /// What runs a path below the root that is protected as in the root, because the directory above it is a work tree of the user's.
+    fn in_users_tree(&self, path: &Path, is_directory: bool) -> Option<&'static str> {
+        let mut names = below(&self.root, path).into_iter();
+        // What counts in a directory is looked at by itself; a link or a file takes its place.
+        let name =
+            names.find(|name| (name.is_whole || !is_directory) && self.is_users_tree(&name.tree));
+        if let Some(name) = name {
+            return Some(name.row.effect);
+        }
+        let is_link = path.is_symlink();
+        let (name, tree) = (path.file_name()?, path.parent()?);
+        let leads_on = is_link && tree != self.root && begins_protected(name);
+        (leads_on && self.is_users_tree(tree))
+            .then_some("a name that other programs run would be found through it")
+    }
+
+    /// Whether only some entries of a directory count, and it is in a work tree of the user's.
+    fn is_partly_protected(&self, path: &Path, is_directory: bool) -> bool {
+        let mut names = below(&self.root, path).into_iter();
+        is_directory && names.any(|name| !name.is_whole && self.is_users_tree(&name.tree))
     }
 
     /// Whether a directory is the work tree of a repository that no run made: people work in it as in the root.

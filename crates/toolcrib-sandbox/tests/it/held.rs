@@ -144,10 +144,57 @@ fn names_in_the_users_repositories_below_the_root_are_to_be_taken() {
             let expected = [
                 of("its/.envrc", Remedy::Report),
                 of("mine/.envrc", Remedy::Take),
-                of("mine/.vscode", Remedy::Take),
+                of("mine/.vscode/tasks.json", Remedy::Take),
                 of("mine/deep/.envrc", Remedy::Report),
                 of("plain/.envrc", Remedy::Report),
             ];
+            assert_eq!(found, expected, "{level}: {}", ran.stderr);
+        }
+    });
+}
+
+/// Work trees of the user below the root are judged as the root is: directories by what counts in them, names of two parts, and new files in
+/// directories that were there.
+#[test]
+fn a_repository_of_the_user_below_the_root_is_judged_as_the_root() {
+    as_root_and_nobody(|| {
+        for level in WALLS {
+            let stage = Stage::new();
+            let mine = stage.workspace.join("mine");
+            fs::create_dir(&mine).unwrap();
+            git(&mine, &["init", "-q"]);
+            for directory in [".husky", ".claude/hooks", ".github"] {
+                fs::create_dir_all(mine.join(directory)).unwrap();
+            }
+            fs::write(mine.join(".husky/pre-push"), "old").unwrap();
+            fs::create_dir_all(stage.workspace.join("plain/.husky")).unwrap();
+            let script = format!(
+                "{NO_SETTINGS} cd mine; mkdir -p .vscode .cursor .config sub/.husky link/hooks .jj/repo .JJ .kiro; \
+                 for name in .claude/notes.md .vscode/x.txt .config/other.toml .github/x.yml .cursor/notes ../plain/.husky/pre-commit \
+                 .husky/pre-commit .claude/hooks/h .claude/settings.json .config/lefthook.yml .vscode/tasks.json .VSCODE.md \
+                 .cursor/mcp.json sub/.husky/x link/hooks/h .jj/repo/config.toml; do echo x > $name; done; \
+                 mkdir .github/hooks; echo x > .github/hooks/h; ln -s link mise; ln -s link .gemini; echo x > .Envrc"
+            );
+            let ran = stage.bash(&holding(&stage, level), &script);
+            let mut found = found(&stage, &ran.report);
+            found.retain(|(path, _)| !path.contains(".git/"));
+            let taken = [
+                "mine/.Envrc",
+                "mine/.claude/hooks/h",
+                "mine/.claude/settings.json",
+                "mine/.config/lefthook.yml",
+                "mine/.cursor/mcp.json",
+                "mine/.gemini",
+                "mine/.github/hooks",
+                "mine/.husky/pre-commit",
+                "mine/.jj/repo/config.toml",
+                "mine/.kiro",
+                "mine/.vscode/tasks.json",
+                "mine/mise",
+            ];
+            let of = |path: &str| (path.to_owned(), Remedy::Take);
+            let mut expected: Vec<_> = taken.into_iter().map(of).collect();
+            expected.push(("mine/sub/.husky".to_owned(), Remedy::Report));
             assert_eq!(found, expected, "{level}: {}", ran.stderr);
         }
     });
