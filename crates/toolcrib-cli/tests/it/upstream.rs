@@ -518,7 +518,7 @@ fn a_server_json_is_added_with_its_package_pinned_and_its_values_asked_for() {
         "--registry",
         "io.test/none",
     ])
-    .exits(3)
+    .exits(1)
     .says("no registry is set");
 }
 
