@@ -94,7 +94,9 @@ mod tests {
             tokio::task::yield_now().await;
         }
         // All of them wait, and arguments do not.
-        assert_eq!(aside(&other, SMALL + 1, || 7).await.unwrap(), 7);
+        let read = aside(&other, SMALL + 1, || 7);
+        let read = tokio::time::timeout(Duration::from_secs(60), read).await;
+        assert_eq!(read.expect("it has a place").unwrap(), 7);
         drop(held);
         // None of them was refused.
         assert_eq!(waiting.join_all().await.len(), MANY);
