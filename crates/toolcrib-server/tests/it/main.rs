@@ -14,6 +14,7 @@ mod fuzz;
 mod grants;
 mod harness;
 mod health;
+mod hostile;
 mod hosts;
 mod in_process;
 mod kernel;
