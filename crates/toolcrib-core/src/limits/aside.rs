@@ -2,7 +2,7 @@
 //!
 //! Reading is bounded, but a long text may still take a tenth of a second, and a server must not wait for that. So long texts are read on
 //! separate threads, on half of the processors at most, and callers take turns. Answers of other servers, of which a page may take
-//! seconds, have places of their own: no one's arguments wait behind them.
+//! seconds, have separate places: no one's arguments wait behind them.
 
 use std::sync::LazyLock;
 use std::time::Duration;

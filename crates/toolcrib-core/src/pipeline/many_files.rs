@@ -228,7 +228,7 @@ fn fitting(
     }
 }
 
-/// What is at a path.
+/// A directory or a file at a path.
 enum Place {
     /// A directory: where links lead.
     Directory(PathBuf),

@@ -10,7 +10,7 @@ use meter::{Feed, Meter, in_its_own_process};
 
 const READERS: &[(&str, Feed)] = &[("curl", curl)];
 
-/// What of its own budget a command may take, besides three steps a byte.
+/// The steps that a command may take, besides sixteen for each byte.
 const STEPS: u64 = 4_000_000;
 
 fn curl(meter: &Meter) {

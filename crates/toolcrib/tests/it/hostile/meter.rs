@@ -1,4 +1,4 @@
-//! What a reader takes of the processor, the memory and its budget, in a process of its own. Tests of other crates include this file, too.
+//! What a reader takes of the processor, the memory and its budget, in a separate process. Tests of other crates include this file, too.
 
 use std::process::Command;
 use std::time::Duration;
