@@ -466,6 +466,34 @@ fn project_files_are_beside_the_project() {
     }
 }
 
+/// What an agent or an editor starts because of a project is what no command may plant: the sandbox protects every file that `connect` writes.
+#[test]
+fn every_projects_file_is_a_protected_name() {
+    let mut checked = 0;
+    for (client, _) in CLIENTS {
+        let test = Test::new();
+        let ran = test.run(&["connect", client, "--project", "--dry-run", "--json"]);
+        if ran.code != 0 {
+            let ran = ran.exits(2);
+            assert!(ran.stdout.contains("no file for a project"), "{ran:?}");
+            continue;
+        }
+        let file = ran.json()["file"].as_str().unwrap().to_owned();
+        let root = test.workspace().canonicalize().unwrap();
+        let path = Path::new(&file).strip_prefix(&root).unwrap();
+        let path = path.to_str().unwrap();
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        let mut rows = toolcrib::sandbox::PROTECTED_NAMES.iter();
+        let is_protected = rows.any(|row| {
+            let counts = row.within.is_empty() || row.within.contains(&rest);
+            row.name == path || row.name == first && counts
+        });
+        assert!(is_protected, "{client}: {file}");
+        checked += 1;
+    }
+    assert!(checked >= 8, "{checked} clients have a file for a project");
+}
+
 #[test]
 fn a_projects_file_is_never_written_through_a_link() {
     let ours = "{\"mcpServers\": {\"toolcrib\": {\"command\": \"theirs\"}}}";

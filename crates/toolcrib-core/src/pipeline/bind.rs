@@ -151,8 +151,8 @@ impl Bound {
         }
     }
 
-    /// Takes in the files that patterns stand for (`sh ./*.sh`) with their content. Where they are too many or too large for that, they
-    /// are compared by their times.
+    /// Takes in the files that patterns stand for (`sh ./*.sh`), or words where what runs is not clear, with their content. Where they
+    /// are too many or too large for that, they are compared by their times.
     fn add_fitting(&mut self, workspace: &Workspace) {
         let fitting = self.named.fitting();
         let bytes: u64 = fitting.values().sum();
@@ -162,7 +162,9 @@ impl Bound {
         for path in fitting.keys() {
             let relative = path.strip_prefix(workspace.root()).ok();
             let found = relative.and_then(|path| workspace.runnable(path.to_str()?));
-            if let Some(found) = found.filter(|found| found.digest.is_some()) {
+            let is_bound = |found: &Runnable| self.files.iter().any(|file| file.path == found.path);
+            // What a word names itself keeps its copy.
+            if let Some(found) = found.filter(|found| found.digest.is_some() && !is_bound(found)) {
                 self.push(found, false);
             }
         }

@@ -11,9 +11,9 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::bind::at_home;
-use super::many_files::{Many, pattern};
+use super::many_files::{Many, Pattern};
 use crate::shell::programs::{self, Fact};
-use crate::shell::{Directory, RedirectKind, Script, SimpleCommand, Word};
+use crate::shell::{Directory, Part, RedirectKind, Script, SimpleCommand, Word};
 use crate::workspace::{Workspace, without_parents};
 
 /// The most places that are looked at for one text. What words beyond it name is not compared.
@@ -26,6 +26,8 @@ const MAX_WORD: usize = 1024;
 const ENDINGS: [&str; 7] = ["py", "pm", "rb", "js", "mjs", "cjs", "lua"];
 /// Where packages of a project have their programs.
 const PROGRAMS_OF_PACKAGES: [&str; 2] = ["node_modules/.bin", ".venv/bin"];
+/// Commands that list files.
+const LISTS: [&str; 6] = ["ls", "dir", "find", "fd", "fdfind", "tree"];
 /// Commands whose words are directories that others run in, or that are made.
 const GOES: [&str; 4] = ["cd", "pushd", "mkdir", "rmdir"];
 
@@ -33,8 +35,10 @@ const GOES: [&str; 4] = ["cd", "pushd", "mkdir", "rmdir"];
 #[derive(Debug, Clone, Default)]
 pub(super) struct Named {
     files: BTreeMap<PathBuf, Option<Stamp>>,
-    /// Patterns and directories, and the files that they stood for.
-    many: BTreeMap<Many, BTreeSet<PathBuf>>,
+    /// Patterns and directories, and the files that they stood for, with how many places had been looked at before.
+    many: BTreeMap<Many, (usize, BTreeSet<PathBuf>)>,
+    /// Those that words name where what runs is not clear.
+    unclear: BTreeSet<PathBuf>,
 }
 
 /// Device, inode, size, and when it was modified and changed.
@@ -46,7 +50,9 @@ impl Named {
         if script.doubts.is_empty() && script.commands.iter().all(only_reads) {
             return;
         }
-        let words = words(script);
+        // Whether what one command prints, or is given, may be what another runs.
+        let is_unclear = !script.doubts.is_empty() || script.commands.iter().any(runs_unnamed);
+        let words = words(script, is_unclear);
         let mut looks = 0;
         let directories = directories(script, &words, base, workspace, &mut looks);
         for word in &words {
@@ -57,11 +63,16 @@ impl Named {
                         return;
                     }
                     self.note(&path, workspace);
+                    if is_unclear && path.is_file() {
+                        let goes_up = path.components().any(|part| part == Component::ParentDir);
+                        let real = path.canonicalize().ok().filter(|_| goes_up);
+                        self.unclear.insert(real.unwrap_or(path));
+                    }
                 }
             }
         }
-        if runs_files(script) {
-            self.add_many(script, &directories, workspace, &mut looks);
+        if script.commands.iter().any(runs_files) || !script.doubts.is_empty() {
+            self.add_many(script, is_unclear, &directories, workspace, &mut looks);
         }
     }
 
@@ -69,41 +80,76 @@ impl Named {
     fn add_many(
         &mut self,
         script: &Script,
+        passes_on: bool,
         directories: &[PathBuf],
         workspace: &Workspace,
         looks: &mut usize,
     ) {
-        let commands = script.commands.iter();
-        let commands =
-            commands.filter(|command| !command.name().is_some_and(|name| GOES.contains(&name)));
-        let words = commands.flat_map(|command| command.words.iter().skip(1));
-        let listed = script.lists.iter().flat_map(|list| &list.words);
-        let mut named = BTreeSet::new();
-        for word in words.chain(listed) {
-            for directory in directories {
-                let inside = |path: &Path| path.starts_with(workspace.root());
-                if let Some(pattern) = pattern(word).filter(|pattern| pattern.len() <= MAX_WORD) {
-                    let pattern = at_home(pattern.strip_prefix("./").unwrap_or(&pattern));
-                    let (from, rest) = match pattern.strip_prefix(workspace.root()) {
-                        Ok(rest) => (workspace.root(), rest),
-                        Err(_) => (directory.as_path(), pattern.as_path()),
-                    };
-                    let rest = rest.to_str().filter(|rest| !rest.starts_with('/'));
-                    let rest = rest.filter(|_| inside(from));
-                    named.extend(rest.map(|rest| Many::Fitting(from.to_owned(), rest.to_owned())));
-                } else if let Some(text) = word.as_static().filter(|text| text.len() <= MAX_WORD) {
-                    *looks += 1;
-                    let real = directory.join(at_home(text)).canonicalize();
-                    let real = real.ok().filter(|real| inside(real) && real.is_dir());
-                    named.extend(real.map(Many::Below));
-                }
-                if *looks > MAX_LOOKS {
-                    return;
+        let root = workspace.root();
+        // Where no other command does more than read and print, only the words of those that run files count.
+        let prints = |command: &SimpleCommand| runs_files(command) || only_prints(command);
+        let all_count = passes_on || !script.commands.iter().all(prints);
+        let mut patterns = Vec::new();
+        let mut fixed = Vec::new();
+        for command in &script.commands {
+            let goes = command.name().is_some_and(|name| GOES.contains(&name));
+            let reads = command.redirects.iter();
+            let reads = reads.filter(|redirect| redirect.kind == RedirectKind::Read);
+            let words = command.words.iter();
+            let words = words.chain(reads.map(|redirect| &redirect.target));
+            if all_count || goes || runs_files(command) {
+                patterns.extend(words.filter_map(Pattern::of));
+            }
+            if goes {
+                continue;
+            }
+            if passes_on {
+                patterns.extend(given(command).filter_map(Pattern::within));
+            }
+            let texts = command.words.iter().skip(1).filter_map(Word::as_static);
+            for text in texts.filter(|text| text.len() <= MAX_WORD) {
+                fixed.push(text);
+                if all_count || runs_files(command) {
+                    patterns.extend(pieces(text).filter_map(Pattern::within));
                 }
             }
         }
+        let listed = || script.lists.iter().flat_map(|list| &list.words);
+        let assigned = script
+            .commands
+            .iter()
+            .flat_map(|command| &command.assignments);
+        let values = listed().chain(assigned.map(|(_, value)| value));
+        patterns.extend(values.clone().filter_map(Pattern::of));
+        // A value without quotes may become a pattern where it is used: `x='*.sh'; sh $x`.
+        let texts = values.filter_map(Word::as_static);
+        patterns.extend(texts.filter_map(Pattern::within));
+        fixed.extend(listed().filter_map(Word::as_static));
+        let mut named = BTreeSet::new();
+        // `ls | xargs sh`
+        if passes_on && script.commands.iter().any(lists_files) {
+            named.extend(directories.first().cloned().map(Many::Below));
+        }
+        for directory in directories {
+            for pattern in &patterns {
+                *looks += 1;
+                named.insert(pattern.in_directory(directory, root));
+            }
+            for text in &fixed {
+                *looks += 1;
+                let real = directory.join(at_home(text)).canonicalize();
+                let real = real
+                    .ok()
+                    .filter(|real| real.starts_with(root) && real.is_dir());
+                named.extend(real.map(Many::Below));
+            }
+            if *looks > MAX_LOOKS {
+                return;
+            }
+        }
         for many in named {
-            let files = many.files(looks);
+            let before = *looks;
+            let files = many.files(root, looks);
             for file in &files {
                 *looks += 1;
                 if *looks > MAX_LOOKS {
@@ -111,7 +157,7 @@ impl Named {
                 }
                 self.note(file, workspace);
             }
-            self.many.insert(many, files);
+            self.many.insert(many, (before, files));
         }
     }
 
@@ -138,13 +184,13 @@ impl Named {
         }
     }
 
-    /// The files that patterns stand for, and how many bytes they have.
+    /// The files that patterns stand for, and those of words where what runs is not clear; and how many bytes they have.
     pub(super) fn fitting(&self) -> BTreeMap<PathBuf, u64> {
         let patterns = self.many.iter();
-        let patterns = patterns.filter(|(many, _)| matches!(many, Many::Fitting(..)));
-        let files = patterns.flat_map(|(_, files)| files);
+        let patterns = patterns.filter(|(many, _)| !matches!(many, Many::Below(..)));
+        let files = patterns.flat_map(|(_, (_, files))| files);
         let sized = |file: &PathBuf| Some((file.clone(), fs::metadata(file).ok()?.len()));
-        files.filter_map(sized).collect()
+        files.chain(&self.unclear).filter_map(sized).collect()
     }
 
     pub(super) fn forget(&mut self, path: &Path) {
@@ -163,10 +209,10 @@ impl Named {
             let now = now.filter(|now| now.is_file() || now.is_symlink());
             now.map(|now| stamp_of(&now)) != **then
         });
-        let mut looks = 0;
-        let added = self.many.iter().flat_map(move |(many, then)| {
-            let now = many.files(&mut looks);
-            now.into_iter().filter(|path| !then.contains(path))
+        let added = self.many.iter().flat_map(move |(many, (before, then))| {
+            let now = root.map(|root| many.files(root, &mut before.clone()));
+            let now = now.into_iter().flatten();
+            now.filter(|path| !then.contains(path))
         });
         let changed = changed.map(|(path, _)| path.clone());
         changed.chain(added).map(move |path| {
@@ -188,18 +234,56 @@ fn only_reads(command: &SimpleCommand) -> bool {
     })
 }
 
-/// Whether something in a script may run files that no word of it names: an interpreter, a program that no one here knows, or what could not
-/// be understood.
-fn runs_files(script: &Script) -> bool {
-    let runs = |name: &str| {
-        programs::version(name).is_none_or(|program| program.has(Fact::Language))
-            || programs::is(name, Fact::Reader, "shell")
+/// Whether a command only reads, and writes nothing to a file.
+fn only_prints(command: &SimpleCommand) -> bool {
+    let mut redirects = command.redirects.iter();
+    let writes = redirects.any(|redirect| {
+        let target = redirect.target.as_static();
+        redirect.kind == RedirectKind::Write && target != Some("/dev/null")
+    });
+    only_reads(command) && !writes
+}
+
+/// Whether a command prints the names of files that no word of it names.
+fn lists_files(command: &SimpleCommand) -> bool {
+    let names_list = |word: &Word| word.as_static() == Some("ls-files");
+    match command.name() {
+        Some("git") => command.words.iter().any(names_list),
+        Some(name) => LISTS.contains(&name),
+        None => false,
+    }
+}
+
+/// Whether a command may run files that its words stand for: an interpreter, a program that is not known here, or what could not be
+/// understood.
+fn runs_files(command: &SimpleCommand) -> bool {
+    let Some(name) = command.name() else {
+        // A lone assignment or redirection is for the others.
+        return !command.words.is_empty();
     };
-    !script.doubts.is_empty()
-        || script
-            .commands
-            .iter()
-            .any(|command| command.name().is_none_or(runs))
+    let Some(program) = programs::version(name) else {
+        return true;
+    };
+    match program.get(Fact::Reader) {
+        // Their scripts are words, or files that an option names.
+        "sed" | "awk" => command.words.iter().skip(1).any(|word| {
+            let text = word.literal_prefix();
+            text.starts_with('-') && text.contains(['f', 'i', 'l', 'E'])
+        }),
+        _ => {
+            [Fact::Language, Fact::Executes, Fact::Loads]
+                .into_iter()
+                .any(|fact| program.has(fact))
+                || program.get(Fact::Runs) == "code"
+        }
+    }
+}
+
+/// Whether a command runs what another one names: a shell or the like that reads a pipe, or whose first operand is not known.
+fn runs_unnamed(command: &SimpleCommand) -> bool {
+    let mut operands = command.words.iter().skip(1);
+    let first = operands.find(|word| !word.literal_prefix().starts_with('-'));
+    runs_files(command) && (command.piped || first.is_some_and(Word::is_dynamic))
 }
 
 fn stamp(path: &Path) -> Option<Stamp> {
@@ -217,18 +301,15 @@ fn stamp_of(metadata: &fs::Metadata) -> Stamp {
     )
 }
 
-/// Every fixed text of a script, and the pieces of it that a program may take for paths.
-fn words(script: &Script) -> BTreeSet<String> {
+/// Every fixed text of a script, and the pieces of it that a program may take for paths; also those of here-documents and here-strings
+/// where they may name what runs.
+fn words(script: &Script, with_input: bool) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     let mut add = |word: &Word| {
         let Some(text) = word.as_static().filter(|text| text.len() <= MAX_WORD) else {
             return;
         };
-        let ends_piece = |c: char| c.is_whitespace() || "'\"=:,;()<>|&`@".contains(c);
-        // `-fx.mk`
-        let attached = text.strip_prefix('-').and_then(|rest| rest.get(1..));
-        let pieces = text.split(ends_piece).chain(attached);
-        for piece in pieces.chain([text]).filter(|piece| !piece.is_empty()) {
+        for piece in pieces(text) {
             if !words.contains(piece) {
                 words.insert(piece.to_owned());
             }
@@ -243,7 +324,32 @@ fn words(script: &Script) -> BTreeSet<String> {
     }
     let lists = script.lists.iter().flat_map(|list| &list.words);
     lists.for_each(&mut add);
+    if with_input {
+        let given = script.commands.iter().flat_map(given);
+        words.extend(given.take(MAX_LOOKS).map(str::to_owned));
+    }
     words
+}
+
+/// The pieces of the text that a here-document or a here-string gives a command.
+fn given(command: &SimpleCommand) -> impl Iterator<Item = &str> {
+    let parts = command.input.iter().flat_map(|input| &input.parts);
+    let texts = parts.filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Variable(_) | Part::Glob(_) | Part::Dynamic(_) => None,
+    });
+    texts
+        .flat_map(pieces)
+        .filter(|piece| piece.len() <= MAX_WORD)
+}
+
+/// A text, and the pieces of it that a program may take for paths.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    let ends_piece = |c: char| c.is_whitespace() || "'\"=:,;()<>|&`@".contains(c);
+    // `-fx.mk`
+    let attached = text.strip_prefix('-').and_then(|rest| rest.get(1..));
+    let pieces = text.split(ends_piece).chain(attached).chain([text]);
+    pieces.filter(|piece| !piece.is_empty())
 }
 
 /// The directories that words may be relative to: those that commands run in, and those that words name (`cd`, `-C`, `CDPATH`).

@@ -584,11 +584,30 @@ fn unicode(text: &str) -> Result<(char, usize), (String, usize)> {
     }
 }
 
-/// Where a byte of a text is in the file: `span` is that of the value in its quotes.
-pub(super) fn place(file: &str, span: &Range<usize>, offset: usize) -> usize {
-    let mut at = span.start + 1;
-    let end = span.end.saturating_sub(1).max(at);
-    let mut read = 0;
+/// How far a text was followed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Followed {
+    /// Where the text begins in the file.
+    begin: usize,
+    /// A byte of the text, and where that is in the file.
+    read: usize,
+    at: usize,
+}
+
+/// Where a byte of a text is in the file: `span` is that of the value in its quotes. Goes on from where the last look at the same text
+/// ended, so that many places in order cost no more than one.
+pub(super) fn place(
+    file: &str,
+    span: &Range<usize>,
+    offset: usize,
+    followed: &mut Followed,
+) -> usize {
+    let begin = span.start + 1;
+    let end = span.end.saturating_sub(1).max(begin);
+    let (mut read, mut at) = match followed.begin == begin && followed.read <= offset {
+        true => (followed.read, followed.at),
+        false => (0, begin),
+    };
     while read < offset && at < end {
         let rest = &file[at..end];
         if rest.starts_with('\\') {
@@ -605,6 +624,7 @@ pub(super) fn place(file: &str, span: &Range<usize>, offset: usize) -> usize {
             at += next;
         }
     }
+    *followed = Followed { begin, read, at };
     at
 }
 
@@ -700,7 +720,9 @@ mod tests {
         let file = r#"  "a\n\u00e9b""#;
         let span = 2..file.len();
         let text = "a\né".len();
-        assert_eq!(&file[place(file, &span, text)..], "b\"");
-        assert_eq!(place(file, &span, 0), 3);
+        let mut followed = Followed::default();
+        assert_eq!(&file[place(file, &span, text, &mut followed)..], "b\"");
+        assert_eq!(place(file, &span, text, &mut followed), file.len() - 2);
+        assert_eq!(place(file, &span, 0, &mut followed), 3);
     }
 }

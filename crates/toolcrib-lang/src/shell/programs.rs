@@ -86,7 +86,8 @@ impl Program {
     }
 
     /// The words of a fact as they are written; empty if the fact does not hold.
-    pub(crate) fn get(&self, fact: Fact) -> &'static str {
+    #[doc(hidden)]
+    pub fn get(&self, fact: Fact) -> &'static str {
         let own = |fact: Fact| self.facts.iter().find(|(known, _)| *known == fact);
         if let Some((_, words)) = own(fact) {
             return words;

@@ -36,6 +36,9 @@ const MOST_EXTENSIONS: usize = 64;
 /// How long all names of links in an index may be together: in the fourth version each takes over what the one before begins with.
 const MOST_NAMES: usize = 32 << 20;
 
+/// The most bytes of one index that are read or copied; a step each.
+const MOST_STEPS: u64 = 2 * MOST_BYTES;
+
 /// The longest name in an index; paths that programs can open are shorter.
 const MOST_NAME: u64 = 16 << 10;
 
@@ -111,21 +114,23 @@ impl Submodules {
     }
 }
 
-/// How many submodules an index names, if it can be read to its end: for tests of how much that may cost.
+/// How many submodules an index names, if it can be read to its end, and how many steps that took: for tests of how much that may cost.
 #[doc(hidden)]
-pub fn submodules_of_index(index: &Path) -> Option<usize> {
+pub fn submodules_of_index(index: &Path) -> (Option<usize>, u64) {
     let how = How {
         object_name: 20,
         all: false,
     };
-    let links = Reading::default().read(index, how)?;
-    Some(links.paths.len())
+    let mut reading = Reading::default();
+    let links = reading.read(index, how);
+    (links.map(|links| links.paths.len()), reading.steps)
 }
 
 /// What was read in one look: of a file with many names, once.
 #[derive(Debug, Default)]
 struct Reading {
     bytes: u64,
+    steps: u64,
     /// By device, inode, and how it was read.
     files: BTreeMap<(u64, u64, How), Option<Rc<Links>>>,
 }
@@ -147,6 +152,19 @@ struct Links {
     shared: Option<String>,
     /// Whether an entry of the larger part, which has its name, is made a link.
     names_are_shared: bool,
+    /// How many bytes were read or copied for it.
+    steps: u64,
+}
+
+impl Links {
+    /// Counts work; an error if that is too much.
+    fn pay(&mut self, steps: u64) -> io::Result<()> {
+        self.steps += steps;
+        match self.steps <= MOST_STEPS {
+            true => Ok(()),
+            false => Err(io::ErrorKind::InvalidData.into()),
+        }
+    }
 }
 
 impl Reading {
@@ -165,8 +183,10 @@ impl Reading {
         }
         self.bytes += metadata.len().min(MOST_BYTES);
         let is_within = metadata.len() <= MOST_BYTES && self.bytes <= MOST_BYTES_IN_ALL;
-        let read = is_within.then(|| read(file, metadata.len(), how).ok());
-        let read = read.flatten().map(Rc::new);
+        let mut links = Links::default();
+        let is_read = is_within && read(file, metadata.len(), how, &mut links).is_ok();
+        self.steps += links.steps;
+        let read = is_read.then(|| Rc::new(links));
         self.files.insert(known, read.clone());
         read
     }
@@ -220,18 +240,17 @@ impl Index {
 }
 
 /// Reads the links of an index of this length.
-fn read(file: File, length: u64, how: How) -> io::Result<Links> {
+fn read(file: File, length: u64, how: How, links: &mut Links) -> io::Result<()> {
     let end_of_entries = end_of_entries(&file, how.object_name)?;
     let mut from = BufReader::with_capacity(64 << 10, file);
-    let mut links = Links::default();
-    let entries = read_entries(&mut from, how, &mut links)?;
+    let entries = read_entries(&mut from, how, links)?;
     if end_of_entries.is_some_and(|end| u64::from(end) != entries.end) {
         return Err(io::ErrorKind::InvalidData.into());
     }
     // The last bytes are a sum of all others.
     let end = length.saturating_sub(how.object_name as u64);
-    links.shared = shared_part(&mut from, end, how.object_name, &entries)?;
-    Ok(links)
+    links.shared = shared_part(&mut from, end, how.object_name, &entries, links)?;
+    Ok(())
 }
 
 /// Where the entries of an index end by its last extension, `EOIE`, which git looks for from the end of the file.
@@ -282,6 +301,7 @@ fn shared_part(
     end: u64,
     object_name: usize,
     entries: &Entries,
+    links: &mut Links,
 ) -> io::Result<Option<String>> {
     let mut shared = None;
     let mut at = entries.end;
@@ -299,8 +319,10 @@ fn shared_part(
         if at > end {
             return Err(io::ErrorKind::InvalidData.into());
         }
+        links.pay(head.len() as u64)?;
         match &head[..4] {
             b"link" => {
+                links.pay(object_name as u64)?;
                 let mut name = vec![0; object_name];
                 from.read_exact(&mut name)?;
                 shared = Some(name.iter().map(|byte| format!("{byte:02x}")).collect());
@@ -310,6 +332,7 @@ fn shared_part(
                 if length as usize > 4 + 8 * entries.begin.len() {
                     return Err(io::ErrorKind::InvalidData.into());
                 }
+                links.pay(length.into())?;
                 let mut table = vec![0; length as usize];
                 from.read_exact(&mut table)?;
                 if !entries.are_as_in(&table) {
@@ -380,11 +403,13 @@ fn read_entries(from: &mut impl BufRead, how: How, links: &mut Links) -> io::Res
         from.read_exact(&mut [0; 8][..zeros - 1])?;
         entries.begin.push((before == 0).then_some(entries.end));
         entries.end += (length + zeros) as u64;
+        links.pay((length + zeros) as u64)?;
         let is_link = number(&entry[24..28]) & 0o170_000 == LINK;
         if is_link && name.is_empty() {
             links.names_are_shared = true;
         } else if is_link || how.all {
             names += name.len();
+            links.pay(name.len() as u64)?;
             if links.paths.len() > MOST_SUBMODULES || names > MOST_NAMES {
                 return Err(io::ErrorKind::InvalidData.into());
             }
@@ -702,7 +727,7 @@ mod tests {
             let end = index.len() as u64 - 20;
             let mut from = io::Cursor::new(index);
             from.set_position(12);
-            shared_part(&mut from, end, 20, &none)
+            shared_part(&mut from, end, 20, &none, &mut Links::default())
         };
         assert_eq!(shared(&parts.concat()).unwrap(), Some("ab".repeat(20)));
         // An extension that is longer than the file.

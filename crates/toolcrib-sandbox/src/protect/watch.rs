@@ -94,7 +94,7 @@ impl Findings {
             by_path.then(is_report(one).cmp(&is_report(other)))
         });
         self.planted.dedup_by(|one, other| one.path == other.path);
-        // What is taken takes along all beneath.
+        // A directory that is taken takes along all beneath.
         let taken = self.planted.iter();
         let taken = taken.filter(|planted| planted.remedy == Remedy::Take);
         let taken: BTreeSet<PathBuf> = taken.map(|planted| planted.path.clone()).collect();

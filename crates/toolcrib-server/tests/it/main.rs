@@ -15,6 +15,7 @@ mod fuzz;
 mod grants;
 mod harness;
 mod health;
+mod hostile;
 mod hosts;
 mod in_process;
 mod kernel;

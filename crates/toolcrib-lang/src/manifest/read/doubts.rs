@@ -7,7 +7,7 @@ use http::HeaderName;
 use super::Reader;
 use super::scan::{Piece, What};
 use crate::definition::At;
-use crate::definition::problem::SpannedProblem;
+use crate::definition::problem::{Severity, SpannedProblem};
 use crate::manifest::Template;
 use crate::model::secret::looks;
 use crate::model::text::shorten;
@@ -86,9 +86,12 @@ impl Reader<'_, '_> {
                 continue;
             }
             for (part, name, has_braces) in foreign(text) {
-                let is_argument = self.arguments.iter().any(|argument| argument.name == name);
+                let is_argument = self.arguments_by_name.contains_key(name);
                 if !is_argument && (place == TextPosition::Text || !has_braces) {
                     continue;
+                }
+                if self.found.is_full(Severity::Warning) {
+                    return;
                 }
                 let span = self.spot(
                     at,

@@ -16,15 +16,21 @@ mod schemas;
 mod tests;
 mod url;
 
+use std::cell::Cell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::fields::FORMAT;
-use super::{HttpDefinition, reads};
+use super::{HttpDefinition, json, reads};
 use crate::definition::problem::{Findings, SpannedProblem};
 use crate::definition::yaml::Node;
 use crate::definition::{At, RequiresApproval};
+use crate::model::budget::Budget;
 use crate::model::secret::SecretName;
 use crate::model::text::shorten;
+
+/// The steps for hints about names that are nearly right.
+const MAX_HINTS: u64 = 4_000_000;
 
 /// A property of `argSchema`.
 struct Argument {
@@ -41,8 +47,14 @@ struct Argument {
 struct Reader<'f, 'a> {
     found: &'f mut Findings<'a>,
     arguments: Vec<Argument>,
+    /// Where each is in the list, by its name.
+    arguments_by_name: HashMap<String, usize>,
     /// The secrets that were named.
-    secrets: Vec<SecretName>,
+    secrets: HashSet<SecretName>,
+    /// What may be spent on looking for names that were meant.
+    hints: Budget,
+    /// Up to where a text was followed in the file, since the next place of interest is mostly behind it.
+    followed: Cell<json::Followed>,
     /// Whether schemas are compiled, too.
     is_thorough: bool,
 }
@@ -59,7 +71,10 @@ pub(super) fn definition(
     let mut reader = Reader {
         found,
         arguments: Vec::new(),
-        secrets: Vec::new(),
+        arguments_by_name: HashMap::new(),
+        secrets: HashSet::new(),
+        hints: Budget::new(MAX_HINTS, 0),
+        followed: Cell::default(),
         is_thorough,
     };
     reader.kind(root);

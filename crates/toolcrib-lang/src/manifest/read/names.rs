@@ -29,8 +29,11 @@ impl Reader<'_, '_> {
     /// Where a part of a text is in the file.
     pub(super) fn spot(&self, at: At<'_, '_>, part: &Range<usize>) -> Range<usize> {
         let (file, span) = (self.found.text, at.span());
-        let start = json::place(file, &span, part.start);
-        start..json::place(file, &span, part.end).max(start)
+        let mut followed = self.followed.get();
+        let start = json::place(file, &span, part.start, &mut followed);
+        let end = json::place(file, &span, part.end, &mut followed);
+        self.followed.set(followed);
+        start..end.max(start)
     }
 
     pub(super) fn error(
@@ -120,7 +123,7 @@ impl Reader<'_, '_> {
         names: Names,
     ) -> Result<Placeholder, (&'static str, String, String)> {
         let shown = shorten(name, 60);
-        let is_argument = self.arguments.iter().any(|argument| argument.name == name);
+        let is_argument = self.arguments_by_name.contains_key(name);
         let variable = BuiltIn::ALL
             .into_iter()
             .find(|variable| variable.name() == name);
@@ -190,8 +193,8 @@ impl Reader<'_, '_> {
         let span = self.spot(at, part);
         match placeholder {
             Placeholder::Argument(name) => {
-                let mut arguments = self.arguments.iter_mut();
-                let Some(argument) = arguments.find(|argument| argument.name == *name) else {
+                let known = self.arguments_by_name.get(name);
+                let Some(argument) = known.and_then(|at| self.arguments.get_mut(*at)) else {
                     return;
                 };
                 let is_first = !argument.is_used;
@@ -210,17 +213,23 @@ impl Reader<'_, '_> {
                 }
             }
             Placeholder::Secret(name) => {
-                let is_first = !self.secrets.contains(name);
-                if is_first {
-                    self.secrets.push(name.clone());
+                if !self.secrets.insert(name.clone()) {
+                    return;
                 }
+                let own = fold(name.as_str());
+                let hints = &mut self.hints;
                 let near = self.arguments.iter().find(|argument| {
-                    let (own, other) = (fold(name.as_str()), fold(&argument.name));
-                    own.len() <= 128
+                    let lengths = 1 + name.as_str().len() + argument.name.len();
+                    if hints.step(lengths).is_err() || own.len() > 128 {
+                        return false;
+                    }
+                    let other = fold(&argument.name);
+                    other.len().abs_diff(own.len()) <= 4
                         && other.len() <= 128
+                        && hints.step(own.len() * other.len()).is_ok()
                         && strsim::osa_distance(&own, &other) <= 1
                 });
-                if let Some(near) = near.filter(|_| is_first) {
+                if let Some(near) = near {
                     let message = format!(
                         "`{name}` is not a property of `argSchema`, so it is a secret",
                         name = name.as_str()

@@ -23,6 +23,8 @@ impl Reader<'_, '_> {
         };
         at.node.map()?;
         self.arguments = arguments(at.node);
+        let names = self.arguments.iter().enumerate().rev();
+        self.arguments_by_name = names.map(|(at, one)| (one.name.clone(), at)).collect();
         let undescribed: Vec<(String, Range<usize>)> = self
             .arguments
             .iter()

@@ -8,6 +8,7 @@ use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 
 use super::NAME;
 use crate::builtin::invalid;
+use crate::model::budget::Budget;
 use crate::model::error::ToolError;
 use crate::model::text;
 
@@ -22,6 +23,9 @@ const MAX_AUTOMATON: usize = 16 << 20;
 
 /// How deep groups may lie in each other.
 const MAX_NESTING: u32 = 100;
+
+/// The steps that making matchers of a query may take: one for each of its bytes, and each time.
+const MAX_STEPS: u64 = 64 << 10;
 
 /// What to search for, and how.
 #[derive(Debug)]
@@ -62,15 +66,21 @@ impl Query<'_> {
         if !self.multiline {
             builder.line_terminator(Some(b'\n'));
         }
+        let mut budget = Budget::new(MAX_STEPS, 0);
+        let too_long = |_| invalid(NAME, "/query", "is too long an expression");
+        budget.step(self.text.len()).map_err(too_long)?;
         let matcher = builder
             .build(self.text)
             .map_err(|error| self.fault(&error))?;
         // What a thread remembers while it matches is the size of the expression times its groups, which nothing here asks for.
         let size = MAX_GROUPED / matcher.capture_count().max(1);
-        if size < MAX_COMPILED && builder.size_limit(size).build(self.text).is_err() {
-            return refused(
-                "is too large an expression for its groups; write `(?:…)` instead of `(…)`",
-            );
+        if size < MAX_COMPILED {
+            budget.step(self.text.len()).map_err(too_long)?;
+            if builder.size_limit(size).build(self.text).is_err() {
+                return refused(
+                    "is too large an expression for its groups; write `(?:…)` instead of `(…)`",
+                );
+            }
         }
         Ok(matcher)
     }

@@ -315,17 +315,136 @@ async fn a_change_between_answer_and_start_is_asked_about_again() {
 
 #[tokio::test]
 async fn a_change_after_the_last_look_does_not_run_in_the_sandbox() {
-    let scene = Scene::new();
-    let script = scene.path("deploy.sh");
-    let swap = move |_| fs::write(&script, "echo second\n").unwrap();
-    let (outcome, asked) =
-        with_swaps(&scene, shell("sh ./deploy.sh; cat deploy.sh"), |_| {}, swap).await;
-    assert_eq!(stdout(&outcome), "first\necho first\n");
-    assert_eq!(asked.len(), 1);
-    assert_eq!(
-        fs::read_to_string(scene.path("deploy.sh")).unwrap(),
-        "echo second\n"
-    );
+    for (command, printed) in [
+        ("sh ./deploy.sh; cat deploy.sh", "first\necho first\n"),
+        // A pattern elsewhere in the text that fits the script, too.
+        ("sh ./deploy.sh; : *", "first\n"),
+        ("ls *.sh; sh ./deploy.sh", "deploy.sh\nfirst\n"),
+    ] {
+        let scene = Scene::new();
+        let script = scene.path("deploy.sh");
+        let swap = move |_| fs::write(&script, "echo second\n").unwrap();
+        let (outcome, asked) = with_swaps(&scene, shell(command), |_| {}, swap).await;
+        assert_eq!(stdout(&outcome), printed, "{command}");
+        assert_eq!(asked.len(), 1, "{command}");
+        assert!(asked[0].bound[0].pinned, "{command}");
+        let now = fs::read_to_string(scene.path("deploy.sh")).unwrap();
+        assert_eq!(now, "echo second\n", "{command}");
+    }
+}
+
+/// Only what a command runs, or may be fed to one that runs it.
+#[tokio::test]
+async fn a_question_does_not_say_that_files_run_that_another_command_lists() {
+    for (command, bound) in [
+        ("sh ./deploy.sh; : *", &["deploy.sh"][..]),
+        ("ls *.log; sh ./deploy.sh", &["deploy.sh"]),
+        ("wc -l *.log 2>/dev/null; sh ./deploy.sh", &["deploy.sh"]),
+        ("cat *.log | sh; : deploy", &["a.log"]),
+    ] {
+        let scene = Scene::new();
+        scene.script("a.log", "true\n");
+        let (_, asked) = with_swaps(&scene, shell(command), |_| {}, |_| {}).await;
+        let files = asked[0].bound.iter();
+        let files: Vec<&str> = files.map(|file| file.path.as_str()).collect();
+        assert_eq!(files, bound, "{command}");
+    }
+}
+
+/// The approver is refused at once, and the question that follows shows what changed.
+#[tokio::test]
+async fn a_script_that_a_pattern_or_a_variable_names_is_swapped_in_vain() {
+    for command in [
+        "./deploy*",
+        "./dep?oy.sh",
+        "cd . && ./deploy*",
+        "env A=b ./deploy*",
+        "PATH=$PWD:$PATH deploy*",
+        "sh < deploy*",
+        "sh 0< ./deploy*",
+        "bash <(cat deploy*)",
+        "eval \"$(< deploy*)\"",
+        "while read -r line; do $line; done < deploy*",
+        "exec 3< deploy*; sh <&3",
+        ". ./deploy*",
+        "source ./deploy*",
+        "command . ./deploy*",
+        "sh $PWD/dep*.sh",
+        "sh $PWD/dep*",
+        "sh ${PWD}/dep*",
+        "sh \"$PWD\"/dep*",
+        "sh $(pwd)/dep*",
+        "sh ~+/dep*",
+        "sh .//dep*",
+        "sh ././dep*",
+        "sh sub/../dep*",
+        "sh ROOT/dep*",
+        "sh ROOT//dep*",
+        "sh ROOT/../NAME/dep*",
+        "sh ROO?/dep*",
+        "sh $NOWHERE/dep*",
+        "sh $NOWHERE/deploy.sh",
+        "sh \"$NOWHERE\"deploy.sh",
+        "sh ${NOWHERE:-.}/deploy.sh",
+        "sh sub/$NOWHERE",
+        "cd su* && sh ./deploy2.sh",
+        "x=dep*; sh $x",
+        "x='./dep*'; sh $x",
+        "set -- dep*; sh \"$1\"",
+        "a=(dep*); sh \"${a[0]}\"",
+        "for f in dep*; do sh \"$f\"; done",
+        "find . -name 'deploy*' -exec sh {} +",
+        "find . -name deploy.sh -exec sh {} \\;",
+        "find . -name 'deploy*' | xargs sh",
+        "cat $(echo deploy.sh) | sh",
+        "sh $(echo deploy.sh)",
+        "echo deploy.sh | xargs sh",
+        "xargs sh <<< deploy.sh",
+        "printf %s dep* | xargs sh",
+        "compgen -G 'dep*' | xargs sh",
+        "awk -f deploy*",
+        "make -f deploy* x",
+        "vim -es -S deploy*",
+        "sqlite3 :memory: < deploy*",
+        "sh -c '. ./deploy*'",
+        "cp dep* other; sh ./other",
+        "cat dep* > /tmp/x; . /tmp/x",
+        "ln -s $PWD/dep* /tmp/x; sh /tmp/x",
+        "find . -iname 'DEP*' -exec sh {} \\;",
+        "shopt -s nocaseglob; sh DEP*",
+        "A=dep; sh \"$A\"*",
+        "d=$(pwd); sh \"$d\"/deploy.sh",
+        "g() { sh \"$1\"; }; g dep*",
+        "cat dep* | tee /tmp/q; sh /tmp/q",
+        "sh link*",
+        "sh lin*/deploy2.sh",
+    ] {
+        let scene = Scene::new();
+        scene.script("sub/deploy2.sh", "echo first\n");
+        symlink("deploy.sh", scene.path("link.sh")).unwrap();
+        symlink("sub", scene.path("linked")).unwrap();
+        let root = scene.path("");
+        let root = root.to_str().unwrap().trim_end_matches('/');
+        let (name, cut) = (root.rsplit('/').next().unwrap(), root.len() - 1);
+        let text = command
+            .replace("ROOT", root)
+            .replace("NAME", name)
+            .replace("ROO?", &format!("{}?", &root[..cut]));
+        let text = format!("{text}; : deploy");
+        let crib = scene.queueing();
+        let call = crib.registry().execute_async(shell(&text));
+        let first = asked(&crib).await;
+        for script in ["deploy.sh", "sub/deploy2.sh"] {
+            scene.script(script, "echo evil\n");
+        }
+        let answer = approve(&crib, &first);
+        assert!(
+            matches!(answer, Err(AnswerError::Changed { .. })),
+            "{command}: {answer:#?}"
+        );
+        call.cancel();
+        call.outcome().await;
+    }
 }
 
 #[tokio::test]
@@ -673,6 +792,14 @@ async fn files_of_a_pattern_or_a_directory_are_asked_about_again() {
         ("run-parts scripts; : deploy", "scripts/x.sh"),
         ("run-parts scripts; : deploy", "scripts/new.sh"),
         ("npx thing deploy", "node_modules/.bin/thing"),
+        ("ls | xargs sh; : deploy", "x.sh"),
+        ("git ls-files | xargs sh; : deploy", "new.sh"),
+        ("./x*; : deploy", "x.sh"),
+        ("./x*; : deploy", "x2.sh"),
+        ("sh < new*; : deploy", "new.sh"),
+        (". ./x*; : deploy", "x.sh"),
+        ("sh $PWD/x*; : deploy", "x2.sh"),
+        ("sh \"$DIR\"/x*; : deploy", "scripts/sub/x.sh"),
     ] {
         let scene = Scene::new();
         for file in [

@@ -692,6 +692,70 @@ pub(crate) fn json(size: usize) -> Vec<Input> {
     )
 }
 
+/// Commands of curl.
+pub(crate) fn curl(size: usize) -> Vec<Input> {
+    const HEAD: &str = "curl https://api.example.com/v1";
+    let with = |rest: &str| format!("{HEAD}{rest}");
+    let mut made = inputs(
+        size,
+        &[
+            ("headers", HEAD, " -H 'a: b'", ""),
+            ("headers-of-secrets", HEAD, " -H \"x-api-key: $KEY\"", ""),
+            ("data", HEAD, " -d a=b", ""),
+            ("data-long", HEAD, " --data-urlencode 'a={b}'", ""),
+            ("forms", HEAD, " -F a=b", ""),
+            ("cookies", HEAD, " -b a=b", ""),
+            ("variables", HEAD, "/$A", ""),
+            ("options", HEAD, " -s", ""),
+            ("letters", "curl -", "s", " https://api.example.com"),
+            ("queries", "curl 'https://api.example.com/?a=1", "&a=1", "'"),
+            ("path", "curl https://api.example.com", "/a", ""),
+            ("globs", "curl 'https://api.example.com/", "{a,b}", "'"),
+            ("ranges", "curl 'https://api.example.com/", "[1-9]", "'"),
+            ("escapes", "curl https://api.example.com/", "%7B", ""),
+            ("urls", "curl", " https://api.example.com", ""),
+            ("quotes", "curl https://api.example.com/", "a''", ""),
+            ("ansi", "curl https://api.example.com/ -d $'", "\\x41", "'"),
+            ("lines", HEAD, " \\\n -s", ""),
+            ("values", "curl https://api.example.com -d '[1", ",1", "]'"),
+            (
+                "lists",
+                "curl https://api.example.com -d '[[1]",
+                ",[1]",
+                "]'",
+            ),
+            (
+                "marks",
+                "curl https://api.example.com -d '{\"a\":\"",
+                "{x}",
+                "\"}'",
+            ),
+        ],
+        &[],
+        &[
+            ("many-headers", |size| {
+                count(size, HEAD, "", |n| format!(" -H 'x{n}: $K{n}'"))
+            }),
+            ("many-keys", |size| {
+                count(
+                    size,
+                    "curl https://api.example.com -d '{\"a\":1",
+                    "}'",
+                    |n| format!(",\"k{n}\":\"$V{n}\""),
+                )
+            }),
+            ("many-queries", |size| {
+                count(size, "curl 'https://api.example.com/?a=1", "'", |n| {
+                    format!("&k{n}={{v{n}}}")
+                })
+            }),
+        ],
+    );
+    let nested = nest(size.saturating_sub(HEAD.len() + 6), "[", "1", "]");
+    made.push(("nested", with(&format!(" -d '{nested}'"))));
+    made
+}
+
 /// JSON Schemas of arguments, as JSON.
 pub(crate) fn schemas(size: usize) -> Vec<Input> {
     let object = |inner: &str| format!("{{\"type\":\"object\",{inner}}}");

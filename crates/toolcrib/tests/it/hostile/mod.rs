@@ -5,12 +5,8 @@
 //! time. `--nocapture` shows what each text cost.
 
 pub(crate) mod corpus;
+mod meter;
 
-use std::process::Command;
-use std::time::Duration;
-
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 use toolcrib::Schema;
 use toolcrib::definition::ParameterKind;
@@ -18,17 +14,7 @@ use toolcrib::jsonpath::JsonPath;
 use toolcrib::rules::{RuleContext, RuleSet, Rules as _, Whose};
 use toolcrib::template::{Code, Form, NamedParameter, Names};
 
-/// What one text may take of the memory, beyond what the process has.
-const MEMORY: u64 = 256 * 1024 * 1024;
-
-/// What one text may take of the processor.
-const TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 3 } else { 1 });
-
-/// The variable that says which reader a process is for.
-const READER: &str = "TOOLCRIB_TEST_HOSTILE_READER";
-
-/// Feeds a reader.
-type Feed = fn(&Meter);
+use meter::{Feed, Meter, in_its_own_process};
 
 /// The readers, and what feeds them.
 const READERS: &[(&str, Feed)] = &[
@@ -44,6 +30,8 @@ const READERS: &[(&str, Feed)] = &[
     ("ZIP", archives),
     ("patterns", patterns),
     ("git indexes", indexes),
+    ("MCP messages", mcp_messages),
+    ("JSON tools", tool_files),
 ];
 
 /// Sizes of texts from a few hundred bytes to the largest that a reader takes.
@@ -221,7 +209,11 @@ fn archives(meter: &Meter) {
 fn patterns(meter: &Meter) {
     for size in [40, 400, 4096] {
         for (name, text) in corpus::patterns(size) {
-            meter.feed(name, &text, 0, || toolcrib::testing::searches_for(&text));
+            // Once to make the matcher, and once more for its groups.
+            let steps = 2 * text.len() as u64;
+            meter.feed(name, &text, steps, || {
+                toolcrib::testing::searches_for(&text)
+            });
         }
     }
 }
@@ -229,12 +221,66 @@ fn patterns(meter: &Meter) {
 fn indexes(meter: &Meter) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("index");
-    // A fourth of the longest that is read, which takes a fourth of the time and the memory.
+    // A fourth of the longest that is read, with a fourth of the time and the memory.
+    let meter = Meter::of_a_part(4);
     for size in sizes(64 * 1024 * 1024) {
         for (name, bytes) in corpus::indexes(size) {
             std::fs::write(&file, &bytes).unwrap();
+            let mut steps = 0;
             meter.feed(name, &bytes, 0, || {
-                toolcrib::sandbox::submodules_of_index(&file)
+                let (found, taken) = toolcrib::sandbox::submodules_of_index(&file);
+                steps = taken;
+                found
+            });
+            // Each byte is read once; names of links are copied, 32 MB at most.
+            let most = bytes.len() as u64 + (32 << 20);
+            assert!(steps <= most, "`{name}` took {steps} steps");
+        }
+    }
+}
+
+/// Messages of MCP: what a client or another server sends.
+fn mcp_messages(meter: &Meter) {
+    for size in sizes(16 * 1024 * 1024) {
+        for (name, text) in corpus::json(size) {
+            for message in [
+                text.clone(),
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{text}}}"
+                ),
+                format!("{{\"jsonrpc\":\"2.0\",\"id\":{text},\"result\":{{}}}}"),
+                format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{{\"code\":1,\"message\":\"\",\"data\":{text}}}}}"
+                ),
+            ] {
+                // Nothing is expanded: values stay as they are written until their weight is known.
+                meter.feed(name, &message, 0, || {
+                    toolcrib_mcp::rpc::read(message.as_bytes()).is_ok()
+                });
+            }
+        }
+    }
+}
+
+/// Tools in JSON.
+fn tool_files(meter: &Meter) {
+    for size in sizes(512 * 1024) {
+        let schemas = corpus::schemas(size);
+        let schemas = schemas.iter().filter_map(|(name, text)| {
+            let schema = serde_json::from_str(text).ok()?;
+            Some((*name, corpus::tool("t", 1, &schema, "x").to_string()))
+        });
+        let urls = corpus::templates(size).into_iter().map(|(name, text)| {
+            let mut tool = corpus::tool("t", 1, &json!({"type": "object"}), "x");
+            tool["impl"]["urlTemplate"] = format!("https://api.example.com/{text}").into();
+            tool["impl"]["headers"] = json!({"x": text});
+            (name, tool.to_string())
+        });
+        for (name, text) in corpus::json(size).into_iter().chain(schemas).chain(urls) {
+            meter.feed(name, &text, 8 * 1024 * 1024, || {
+                toolcrib::manifest::read(text.as_bytes(), "x")
+                    .problems
+                    .len()
             });
         }
     }
@@ -244,105 +290,10 @@ fn object(value: Value) -> Map<String, Value> {
     value.as_object().unwrap().clone()
 }
 
-/// Measures what texts cost.
-struct Meter;
-
-impl Meter {
-    /// Has a text read within the limits.
-    fn feed<T: std::fmt::Debug>(
-        &self,
-        name: &str,
-        input: impl AsRef<[u8]>,
-        most_steps: u64,
-        read: impl FnOnce() -> T,
-    ) {
-        let bytes = input.as_ref().len();
-        println!("{name}, {bytes} bytes");
-        let before = Memory::now();
-        // Resets the peak.
-        std::fs::write("/proc/self/clear_refs", "5").unwrap();
-        set_memory(Some(before.size + MEMORY));
-        toolcrib::testing::work_taken();
-        let begun = clock_gettime(ClockId::ThreadCPUTime);
-        let made = format!("{:?}", read());
-        let took = clock_gettime(ClockId::ThreadCPUTime) - begun;
-        set_memory(None);
-        let (steps, kept) = toolcrib::testing::work_taken();
-        let peak = Memory::now().peak.saturating_sub(before.resident);
-        let took = Duration::new(
-            took.tv_sec.try_into().unwrap(),
-            took.tv_nsec.try_into().unwrap(),
-        );
-        println!(
-            "    {took:?}, {} KB, {steps} steps, {kept} bytes: {made}",
-            peak / 1024
-        );
-        assert!(took < TIME, "`{name}` of {bytes} bytes took {took:?}");
-        assert!(
-            steps <= most_steps,
-            "`{name}` of {bytes} bytes took {steps} steps"
-        );
-    }
-}
-
-/// The memory of this process, in bytes.
-struct Memory {
-    size: u64,
-    resident: u64,
-    peak: u64,
-}
-
-impl Memory {
-    fn now() -> Self {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let field = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name));
-            let number = line.unwrap().split_whitespace().next().unwrap();
-            number.parse::<u64>().unwrap() * 1024
-        };
-        Memory {
-            size: field("VmSize:"),
-            resident: field("VmRSS:"),
-            peak: field("VmHWM:"),
-        }
-    }
-}
-
-/// Limits the memory of this process; none is as much as it may have at all.
-fn set_memory(bytes: Option<u64>) {
-    let maximum = getrlimit(Resource::As).maximum;
-    let current = match (bytes, maximum) {
-        (Some(bytes), Some(most)) => Some(bytes.min(most)),
-        (bytes, most) => bytes.or(most),
-    };
-    setrlimit(Resource::As, Rlimit { current, maximum }).unwrap();
-}
-
-/// Feeds a reader in its own process.
-fn in_its_own_process(reader: &str) {
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "hostile::the_process_of_a_reader", "--nocapture"])
-        .env(READER, reader)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    println!("{said}");
-    let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "the reader of {reader} ended with {}: {complained}\nthe last texts:\n{}",
-        output.status,
-        said.lines().rev().take(5).collect::<Vec<_>>().join("\n")
-    );
-}
-
 /// Not a test by itself: what the others start. Does nothing unless one of them did.
 #[test]
 fn the_process_of_a_reader() {
-    if let Ok(wanted) = std::env::var(READER) {
-        let (_, feed) = READERS.iter().find(|(name, _)| *name == wanted).unwrap();
-        feed(&Meter);
-    }
+    meter::feed_the_one_asked_for(READERS);
 }
 
 #[test]
@@ -403,4 +354,14 @@ fn an_expression_to_search_for_is_bounded() {
 #[test]
 fn an_index_of_git_is_bounded() {
     in_its_own_process("git indexes");
+}
+
+#[test]
+fn a_message_of_mcp_is_bounded() {
+    in_its_own_process("MCP messages");
+}
+
+#[test]
+fn a_tool_in_json_is_bounded() {
+    in_its_own_process("JSON tools");
 }
