@@ -135,7 +135,7 @@ async fn options_of_a_search_for_text_are_refused() {
     assert_eq!(signs.error().unwrap().code(), ErrorCode::InvalidArguments);
 }
 
-/// A home with a registry whose searches by meaning are put in order by an endpoint.
+/// A home with a registry whose searches by meaning an endpoint sorts.
 struct Embedded {
     server: ScriptedServer,
     root: tempfile::TempDir,

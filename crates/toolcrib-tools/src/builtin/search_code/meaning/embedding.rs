@@ -23,7 +23,7 @@ use crate::model::limits::MB;
 use crate::model::names::Slug;
 use crate::secret::{SecretName, SecretStore};
 
-/// How many of the best places by their words are put in order.
+/// How many of the best places by their words the endpoint sorts.
 pub(super) const CANDIDATES: usize = 100;
 /// How much of a piece is sent, in bytes.
 pub(super) const MAX_TEXT: usize = 4000;
