@@ -5,9 +5,9 @@
 //! compared with by another process.
 
 use super::{
+    fold::{is_repository_name, protected},
     gitconfig::{self, UserSettings},
-    judge::is_repository_name,
-    names::{self, Listing, Pieces, list, protected, read_whole, reopen, walk},
+    names::{self, Listing, Pieces, list, read_whole, reopen, walk},
     placeholder::is_placeholder,
     planted::{Moment, Planted, Remedy},
     repository::Repository,
