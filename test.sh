@@ -4,11 +4,12 @@
 #   ./test.sh            everything but the fuzz targets and the packages
 #   ./test.sh fast       while you work: fmt, english, and the unit tests beside the code (part `unit`)
 #   ./test.sh NAME…      only the parts named: fmt english clippy test doctest docs examples schemathesis openapi conformance
-#                        clients servers web kernel bench deny fuzzcheck hostile fuzz release
+#                        clients servers web kernel bench deny fuzzcheck hostile fuzz platforms release
 #
-# `hostile`, `fuzz` and `release` run only where they are named: they need minutes. `hostile` feeds the readers of a release build with texts
-# that double, nest and repeat, within 256 MB and a second each, and sends them to a server of 1 GB while another client's calls are timed.
-# `release` builds every package for this machine and tries each.
+# `hostile`, `fuzz`, `platforms` and `release` run only where they are named: they need minutes. `hostile` feeds the readers of a release build
+# with texts that double, nest and repeat, within 256 MB and a second each, and sends them to a server of 1 GB while another client's calls are
+# timed. `platforms` compiles what other systems take of the source, and runs nothing of it. `release` builds every package for this machine and
+# tries each.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -126,14 +127,15 @@ callers() {
     fi
 }
 
-# A virtual environment with one package. Errors are on stdout.
+# A virtual environment with one package, and more that are named with their versions. Errors are on stdout.
 python_venv() {
     local venv=$1 package=$2 version=$3
+    shift 3
     [ -e "$venv/complete" ] && return 0
     command -v python3 >/dev/null || { echo "needs python3"; return 1; }
     rm -rf "$venv"
     python3 -m venv "$venv" >/dev/null 2>&1 || { echo "python3 cannot make a venv (Debian: python3-venv)"; return 1; }
-    "$venv/bin/pip" install --quiet --disable-pip-version-check "$package==$version" >/dev/null 2>&1 ||
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$package==$version" "$@" >/dev/null 2>&1 ||
         { rm -rf "$venv"; echo "$package $version cannot be had from PyPI"; return 1; }
     touch "$venv/complete"
 }
@@ -258,6 +260,19 @@ node_22() {
     echo "$venv/commands"
 }
 
+# What release.toml says of a tool.
+release_tool() { sed -n "s/^$1 = \"\(.*\)\"\$/\1/p" release.toml; }
+
+# Whether the source compiles for other systems, where zig compiles the C. Nothing of it is run.
+platforms() {
+    local place=${CARGO_TARGET_DIR:-$PWD/target}/platforms mac=aarch64-apple-darwin windows=x86_64-pc-windows-gnu
+    export PATH=$1/bin:$PATH CARGO_TARGET_DIR=$place ZIG_GLOBAL_CACHE_DIR=$place/zig ZIG_LOCAL_CACHE_DIR=$place/zig CARGO_ZIGBUILD_CACHE_DIR=$place/zigbuild
+    cargo-zigbuild check --quiet --locked --target $mac --workspace --all-features
+    echo "compiled for $mac, not run: the whole workspace"
+    cargo-zigbuild check --quiet --locked --target $windows -p toolcrib-core -p toolcrib-lang -p toolcrib-mcp --all-features
+    echo "compiled for $windows, not run: toolcrib-core, toolcrib-lang, toolcrib-mcp"
+}
+
 only=("$@")
 [ "${only[*]}" = fast ] && only=(fmt english unit)
 export RUSTDOCFLAGS="${RUSTDOCFLAGS:-} -D warnings"
@@ -377,6 +392,16 @@ fi
 # That the fuzz targets build, which a stable compiler can tell.
 if wanted fuzzcheck; then part fuzzcheck cargo check --manifest-path fuzz/Cargo.toml --target-dir "${CARGO_TARGET_DIR:-target}" --locked; fi
 if [ "${#only[@]}" -ne 0 ] && wanted hostile; then part hostile cargo test --release -p toolcrib -p toolcrib-server -p toolcrib-cli --all-features --locked --test it hostile::; fi
+if [ "${#only[@]}" -ne 0 ] && wanted platforms; then
+    venv=$PWD/target/zigbuild-$(release_tool cargo-zigbuild)
+    if ! rustup target add aarch64-apple-darwin x86_64-pc-windows-gnu; then
+        skip platforms "rustup cannot fetch the standard libraries of the targets"
+    elif why=$(python_venv "$venv" cargo-zigbuild "$(release_tool cargo-zigbuild)" "ziglang==$(release_tool zig)"); then
+        part platforms platforms "$venv"
+    else
+        skip platforms "$why"
+    fi
+fi
 if [ "${#only[@]}" -ne 0 ] && wanted release; then
     TOOLCRIB_TEST_SKIPPED=$(mktemp)
     export TOOLCRIB_TEST_SKIPPED

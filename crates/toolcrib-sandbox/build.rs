@@ -11,10 +11,12 @@ fn main() {
     let supported = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux")
         && env::var("CARGO_CFG_TARGET_ARCH")
             .is_ok_and(|arch| arch == "x86_64" || arch == "aarch64");
+    println!("cargo::rustc-check-cfg=cfg(wall)");
     if !supported {
-        // The crate itself refuses to build elsewhere, with the reason.
+        // The library refuses to start anything there, with the reason.
         return;
     }
+    println!("cargo::rustc-cfg=wall");
     let mut rustc = Command::new(env::var_os("RUSTC").expect("cargo sets RUSTC"));
     rustc
         .args([

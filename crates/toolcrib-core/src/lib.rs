@@ -24,6 +24,10 @@ pub mod registry;
 pub mod testing;
 pub mod tool;
 pub mod wire;
+#[cfg(unix)]
+pub mod workspace;
+#[cfg(not(unix))]
+#[path = "workspace/elsewhere.rs"]
 pub mod workspace;
 
 use toolcrib_lang::{rules, shell};

@@ -4,9 +4,9 @@ use crate::{
     birth::{self, Process},
     cgroup::Slot,
     child::Descriptors,
+    pty::Terminal,
     stream::{Cancel, Stream},
     sys,
-    terminal::Terminal,
     watchdog::{self, Watched},
 };
 use std::{

@@ -1,6 +1,6 @@
 //! What to run: program, arguments, directory, environment, and how it travels to the process that waits for it.
 
-use crate::{error::SandboxError, protect::Keeper, proxy::Endpoint, terminal::Dialogue};
+use crate::{error::SandboxError, protect::Keeper, terminal::Dialogue};
 use std::{
     ffi::{OsStr, OsString},
     fmt,
@@ -30,6 +30,26 @@ struct SharedKeeper(Arc<dyn Keeper>);
 impl fmt::Debug for SharedKeeper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Keeper")
+    }
+}
+
+/// Receives the listening socket of each run.
+#[derive(Clone)]
+pub(crate) struct Endpoint(Arc<dyn Fn(TcpListener) + Send + Sync>);
+
+impl Endpoint {
+    pub(crate) fn new(serve: impl Fn(TcpListener) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(serve))
+    }
+
+    pub(crate) fn serve(&self, listener: TcpListener) {
+        (self.0)(listener);
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Endpoint")
     }
 }
 

@@ -15,6 +15,14 @@ pub enum SandboxError {
         /// The missing layer.
         missing: Missing,
     },
+    /// There is no wall for this system, and without one no command is started. Nothing was run.
+    #[error(
+        "not on this system yet ({system}): commands are started on Linux only, on x86-64 and AArch64"
+    )]
+    NotHere {
+        /// The system.
+        system: &'static str,
+    },
     /// The policy or the command makes no sense. Nothing was run.
     #[error("{0}")]
     Invalid(String),

@@ -1,5 +1,6 @@
 //! The layers of the wall, by the names that reports, errors and `doctor` use.
 
+use crate::level::Level;
 use std::fmt;
 
 /// One thing the kernel enforces (or the library, where it says so) for a run.
@@ -97,6 +98,27 @@ impl Layer {
         Self::NoSockets,
         Self::ProxyOnly,
     ];
+
+    /// Layers without which a level is refused.
+    pub(crate) fn required(level: Level) -> &'static [Self] {
+        const PROCESS: &[Layer] = &[Layer::Landlock, Layer::Seccomp];
+        const CONTAINER: &[Layer] = &[
+            Layer::Landlock,
+            Layer::Seccomp,
+            Layer::UserNamespace,
+            Layer::PidNamespace,
+            Layer::MountNamespace,
+            Layer::PrivateProc,
+            Layer::NetworkNamespace,
+            Layer::IpcNamespace,
+            Layer::HostNamespace,
+        ];
+        match level {
+            Level::None => &[],
+            Level::Process => PROCESS,
+            Level::Container => CONTAINER,
+        }
+    }
 
     /// The name in reports.
     pub const fn name(self) -> &'static str {

@@ -30,68 +30,122 @@
 //!
 //! The command is not process 1: that ignores signals it has no handler for, so `kill $$` in a script would do nothing. Init
 //! makes the command an ordinary process. It is behind the same wall and has no secrets.
+//!
+//! On other systems than Linux on x86-64 and AArch64 nothing is started yet: [`Sandbox::new`] refuses with [`SandboxError::NotHere`]
+//! (`elsewhere.rs`). What reads files only, such as which names are protected, is the same on every Unix. `build.rs` sets the condition
+//! `wall`.
 
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64")
-)))]
-compile_error!(
-    "toolcrib-sandbox enforces with Linux namespaces, Landlock and seccomp on x86_64 and aarch64; there is no wall for this system yet"
-);
+#![cfg_attr(not(wall), allow(dead_code, reason = "only the wall uses it"))]
 
+#[cfg(wall)]
 mod arrivals;
+#[cfg(wall)]
 mod birth;
+#[cfg(wall)]
 mod cell;
+#[cfg(wall)]
 mod cgroup;
+#[cfg(wall)]
 mod child;
+#[cfg(unix)]
 mod command;
+#[cfg(not(wall))]
+mod elsewhere;
+#[cfg(wall)]
 mod engine;
 mod error;
+#[cfg(wall)]
 mod growth;
+#[cfg(unix)]
 mod inherited;
+#[cfg(wall)]
 mod input;
+#[cfg(wall)]
 mod landlock;
 mod layer;
 mod level;
+#[cfg(unix)]
 mod memory;
+#[cfg(unix)]
 mod paths;
+#[cfg(wall)]
 mod plan;
+#[cfg(unix)]
 mod policy;
+#[cfg(wall)]
 mod prepared;
+#[cfg(unix)]
 mod protect;
+#[cfg(not(unix))]
+#[path = "protect/by_name.rs"]
+mod protect;
+#[cfg(wall)]
 mod proxy;
+#[cfg(wall)]
+mod pty;
+#[cfg(unix)]
 mod report;
+#[cfg(wall)]
 mod run;
+#[cfg(wall)]
 mod sandbox;
+#[cfg(wall)]
 mod seccomp;
+#[cfg(unix)]
 mod stream;
+#[cfg(wall)]
 mod support;
+#[cfg(unix)]
 mod sys;
+#[cfg(wall)]
 mod temporary;
+#[cfg(unix)]
 mod terminal;
+#[cfg(wall)]
 mod user;
+#[cfg(wall)]
 mod watchdog;
 
+#[cfg(unix)]
 pub use command::{Command, Stdin};
+#[cfg(all(unix, not(wall)))]
+pub use elsewhere::{Prepared, TemporaryDirectory};
+#[cfg(not(wall))]
+pub use elsewhere::{Sandbox, Support};
 pub use error::SandboxError;
+#[cfg(unix)]
 pub use inherited::inherited_sockets;
 pub use layer::{Layer, Missing};
 pub use level::Level;
+#[cfg(unix)]
 pub use memory::give_back_memory;
+#[cfg(unix)]
 pub use paths::{system as system_paths, toolchains};
+#[cfg(unix)]
 #[doc(hidden)]
 pub use plan::writable_refusal;
+#[cfg(unix)]
 pub use policy::{AbsentNames, Limits, Network, Policy, Replaced, User};
+#[cfg(wall)]
 pub use prepared::Prepared;
+#[cfg(unix)]
 #[doc(hidden)]
 pub use protect::submodules_of_index;
+#[cfg(unix)]
 pub use protect::{
-    GIT_KEYS, GitKeys, Keeper, Moment, PROTECTED_NAMES, Planted, ProtectedName, Remedy,
-    is_harmless_repository, is_protected_name, is_repository_name, protected_name, recover,
+    GIT_KEYS, GitKeys, Keeper, Moment, Planted, Remedy, is_harmless_repository, protected_name,
+    recover,
 };
+pub use protect::{PROTECTED_NAMES, ProtectedName, is_protected_name, is_repository_name};
+#[cfg(unix)]
 pub use report::{EndedBy, Report, Status};
+#[cfg(wall)]
 pub use sandbox::Sandbox;
+#[cfg(unix)]
 pub use stream::{Cancel, Stream};
+#[cfg(wall)]
 pub use support::Support;
+#[cfg(wall)]
 pub use temporary::TemporaryDirectory;
+#[cfg(unix)]
 pub use terminal::{Dialogue, Keyboard};

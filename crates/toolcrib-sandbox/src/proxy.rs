@@ -7,13 +7,12 @@
 
 use crate::sys;
 use std::{
-    fmt, io,
+    io,
     net::TcpListener,
     os::{
         fd::{AsRawFd, FromRawFd, OwnedFd},
         unix::net::UnixDatagram,
     },
-    sync::Arc,
     time::Duration,
 };
 
@@ -37,26 +36,6 @@ pub(crate) fn variables() -> impl Iterator<Item = (&'static str, String)> {
     let proxies = NAMES.map(|name| (name, proxy.clone()));
     let exceptions = EXCEPTIONS.map(|name| (name, String::new()));
     proxies.into_iter().chain(exceptions)
-}
-
-/// Receives the listening socket of each run.
-#[derive(Clone)]
-pub(crate) struct Endpoint(Arc<dyn Fn(TcpListener) + Send + Sync>);
-
-impl Endpoint {
-    pub(crate) fn new(serve: impl Fn(TcpListener) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(serve))
-    }
-
-    pub(crate) fn serve(&self, listener: TcpListener) {
-        (self.0)(listener);
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Endpoint")
-    }
 }
 
 /// Takes the listening socket that the child has sent.

@@ -11,10 +11,11 @@ use crate::{
     layer::Layer,
     level::Level,
     protect::{Looking, Moment, Planted},
+    pty::unread,
     report::{EndedBy, Report, Status},
     stream::{Cancel, Stream},
     sys,
-    terminal::{self, Silence},
+    terminal::Silence,
     watchdog::Watched,
 };
 use std::{
@@ -276,7 +277,7 @@ impl Run<'_> {
         let Some(silence) = &mut self.silence else {
             return;
         };
-        let unread = self.cell.terminal.as_ref().map_or(0, terminal::unread);
+        let unread = self.cell.terminal.as_ref().map_or(0, unread);
         if unread > 0 || !self.input.rest().is_empty() {
             silence.broken();
         } else if let Some(answer) = silence.answer() {

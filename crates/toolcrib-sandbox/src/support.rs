@@ -69,23 +69,7 @@ impl Support {
 
     /// Layers without which a level is refused.
     pub fn required(level: Level) -> &'static [Layer] {
-        const PROCESS: &[Layer] = &[Layer::Landlock, Layer::Seccomp];
-        const CONTAINER: &[Layer] = &[
-            Layer::Landlock,
-            Layer::Seccomp,
-            Layer::UserNamespace,
-            Layer::PidNamespace,
-            Layer::MountNamespace,
-            Layer::PrivateProc,
-            Layer::NetworkNamespace,
-            Layer::IpcNamespace,
-            Layer::HostNamespace,
-        ];
-        match level {
-            Level::None => &[],
-            Level::Process => PROCESS,
-            Level::Container => CONTAINER,
-        }
+        Layer::required(level)
     }
 
     /// The first layer that this policy needs and that is missing.

@@ -10,6 +10,12 @@ use std::{
     path::Path,
 };
 
+/// Opens a directory to name what is in it; where there is no such way, one that may be read.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(crate) const PLACE: i32 = libc::O_PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(crate) const PLACE: i32 = libc::O_RDONLY;
+
 /// A number from the kernel: itself, or the error it stands for.
 pub(crate) fn check(answer: i64) -> io::Result<i64> {
     if answer < 0 {
@@ -37,6 +43,7 @@ pub(crate) fn c_path(path: &Path) -> io::Result<CString> {
 }
 
 /// A pipe: the reading end, the writing end. Both close on exec.
+#[cfg(wall)]
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors.
@@ -86,10 +93,15 @@ pub(crate) fn write(fd: &impl AsRawFd, bytes: &[u8]) -> io::Result<Option<usize>
 }
 
 /// An event that has not happened. Both ends of a wish are this one descriptor.
+#[cfg(wall)]
 pub(crate) fn event() -> io::Result<OwnedFd> {
     // SAFETY: numbers only.
     own(unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) }.into())
 }
+
+/// Nothing waits for an event where no command runs.
+#[cfg(not(wall))]
+pub(crate) use crate::elsewhere::event;
 
 /// Lets an event happen.
 pub(crate) fn signal(event: &OwnedFd) {

@@ -24,7 +24,9 @@ mod access;
 mod connection;
 mod error;
 mod judge;
+#[cfg_attr(not(target_os = "linux"), path = "opening_elsewhere.rs")]
 mod opening;
+#[cfg_attr(not(target_os = "linux"), path = "shared_elsewhere.rs")]
 mod shared;
 mod vfs;
 

@@ -14,6 +14,10 @@ use crate::model::error::{ErrorCode, ToolError};
 
 /// An error of the sandbox as the error of a call.
 pub fn failure(error: SandboxError) -> ToolError {
+    if let SandboxError::NotHere { .. } = error {
+        let refused = ToolError::new(ErrorCode::ToolUnavailable, error.to_string());
+        return refused.with_detail("reason", "not-on-this-system");
+    }
     let code = match &error {
         SandboxError::Unavailable { .. } | SandboxError::Setup { .. } => {
             ErrorCode::SandboxUnavailable
@@ -25,4 +29,21 @@ pub fn failure(error: SandboxError) -> ToolError {
         _ => ErrorCode::SandboxUnavailable,
     };
     ToolError::new(code, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_system_without_a_wall_is_a_tool_that_is_not_available_there() {
+        let refused = failure(SandboxError::NotHere { system: "macos" });
+        assert_eq!(refused.code(), ErrorCode::ToolUnavailable);
+        assert_eq!(refused.details().unwrap()["reason"], "not-on-this-system");
+        assert!(
+            refused
+                .message()
+                .starts_with("not on this system yet (macos)")
+        );
+    }
 }

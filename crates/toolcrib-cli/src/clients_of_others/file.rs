@@ -317,7 +317,7 @@ fn create(
 ) -> io::Result<(String, File)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for name in names {
-        match rustix::fs::openat(&directory, &name, flags, Mode::from_raw_mode(mode)) {
+        match rustix::fs::openat(&directory, &name, flags, Mode::from_raw_mode(mode as _)) {
             Ok(file) => return Ok((name, File::from(file))),
             Err(Errno::EXIST) => {}
             Err(error) => return Err(error.into()),

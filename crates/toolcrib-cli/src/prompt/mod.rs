@@ -12,6 +12,8 @@ mod questions;
 mod screen;
 mod talk;
 mod terminal;
+#[cfg_attr(target_os = "macos", path = "waking_macos.rs")]
+mod waking;
 mod words;
 
 use std::pin::pin;

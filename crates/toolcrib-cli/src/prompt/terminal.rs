@@ -11,38 +11,22 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr,
     tcgetwinsize, tcsetattr,
 };
 
+pub(crate) use super::waking::Wake;
+use super::waking::end_of;
 use crate::wrap;
 
 /// How long an editor may take to close when its question is no more.
 const CLOSING: Duration = Duration::from_secs(2);
 /// No one types more in a line.
 const MAX_LINE: usize = 64 * 1024;
-
-/// Ends whatever the terminal is doing. Once it was called it stays so.
-#[derive(Debug)]
-pub(crate) struct Wake(OwnedFd);
-
-impl Wake {
-    pub(crate) fn new() -> io::Result<Self> {
-        Ok(Wake(eventfd(
-            0,
-            EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
-        )?))
-    }
-
-    pub(crate) fn wake(&self) {
-        // It can only fail when it was called 2^64 times.
-        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
-    }
-}
 
 /// What comes of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -278,7 +262,7 @@ impl Terminal {
 
     fn until_closed(&self, child: &mut Child, wake: &Wake) -> io::Result<Edited> {
         let pid = Pid::from_child(child);
-        let closed = pidfd_open(pid, PidfdFlags::empty())?;
+        let closed = end_of(pid)?;
         loop {
             match wait_for(closed.as_fd(), wake, None) {
                 Ready::First => break,
@@ -416,7 +400,7 @@ enum Ready {
 fn wait_for(first: BorrowedFd<'_>, wake: &Wake, time: Option<&Timespec>) -> Ready {
     let mut fds = [
         PollFd::from_borrowed_fd(first, PollFlags::IN),
-        PollFd::new(&wake.0, PollFlags::IN),
+        PollFd::new(wake.descriptor(), PollFlags::IN),
     ];
     // Interrupted by a signal: neither, and the caller asks again.
     let _ = poll(&mut fds, time);

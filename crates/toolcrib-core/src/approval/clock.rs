@@ -5,12 +5,12 @@
 //! only: it jumps.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
+use super::boot::{boot_id, since_boot};
 use super::millis;
 
 /// A moment of this machine.
@@ -76,30 +76,6 @@ impl fmt::Debug for Clock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Clock({:?})", self.now())
     }
-}
-
-fn since_boot() -> u64 {
-    let now = clock_gettime(ClockId::Boottime);
-    let seconds = u64::try_from(now.tv_sec).unwrap_or_default();
-    let nanos = u64::try_from(now.tv_nsec).unwrap_or_default();
-    seconds
-        .saturating_mul(1000)
-        .saturating_add(nanos / 1_000_000)
-}
-
-/// The kernel's name for this boot.
-fn boot_id() -> &'static str {
-    static ID: OnceLock<String> = OnceLock::new();
-    ID.get_or_init(|| {
-        let read = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
-        let id = read.map(|text| text.trim().to_owned()).unwrap_or_default();
-        if id.is_empty() {
-            // Where the kernel does not say, a boot is as long as this process: too much expires, never too little.
-            uuid::Uuid::now_v7().to_string()
-        } else {
-            id
-        }
-    })
 }
 
 #[cfg(test)]

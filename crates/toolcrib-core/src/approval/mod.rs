@@ -7,6 +7,8 @@
 //! approval right before the tool runs, so that no approval runs twice.
 
 mod approver;
+#[cfg_attr(not(target_os = "linux"), path = "boot_elsewhere.rs")]
+mod boot;
 mod bound;
 mod clock;
 pub mod grants;

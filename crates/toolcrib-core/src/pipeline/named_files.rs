@@ -7,14 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use super::bind::at_home;
 use super::many_files::{Many, Pattern};
 use crate::shell::programs::{self, Fact};
 use crate::shell::{Directory, Part, RedirectKind, Script, SimpleCommand, Word};
-use crate::workspace::{Workspace, without_parents};
+use crate::workspace::{Stamp, Workspace, stamp_of, without_parents};
 
 /// The most places that are looked at for one text. What words beyond it name is not compared.
 pub(super) const MAX_LOOKS: usize = 8192;
@@ -40,9 +39,6 @@ pub(super) struct Named {
     /// Those that words name where what runs is not clear.
     unclear: BTreeSet<PathBuf>,
 }
-
-/// Device, inode, size, and when it was modified and changed.
-type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
 
 impl Named {
     /// Takes in what the words of a text may mean, if one of its commands may run or change something. Blocks.
@@ -289,16 +285,6 @@ fn runs_unnamed(command: &SimpleCommand) -> bool {
 fn stamp(path: &Path) -> Option<Stamp> {
     let metadata = path.symlink_metadata().ok()?;
     metadata.is_file().then(|| stamp_of(&metadata))
-}
-
-fn stamp_of(metadata: &fs::Metadata) -> Stamp {
-    (
-        metadata.dev(),
-        metadata.ino(),
-        metadata.size(),
-        (metadata.mtime(), metadata.mtime_nsec()),
-        (metadata.ctime(), metadata.ctime_nsec()),
-    )
 }
 
 /// Every fixed text of a script, and the pieces of it that a program may take for paths; also those of here-documents and here-strings

@@ -9,8 +9,10 @@
 //! Making the path canonical and comparing prefixes would be simpler, and loses that race.
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, readlinkat};
+use rustix::fs::OFlags;
 use rustix::io::Errno;
+
+use super::system::{PLACE, open_by_kernel, open_without_following};
 
 /// The kernel's own limit of symbolic links in one path.
 pub(super) const MAX_LINKS: usize = 40;
@@ -47,7 +49,7 @@ pub(super) enum Links {
 impl Resolver {
     /// Finds out whether the kernel can do it here.
     pub(super) fn detect(dir: BorrowedFd<'_>) -> Resolver {
-        match open_by_kernel(dir, b".", OFlags::PATH | OFlags::CLOEXEC, Links::Follow) {
+        match open_by_kernel(dir, b".", PLACE | OFlags::CLOEXEC, Links::Follow) {
             // EPERM is what the system call filters of older container runtimes answer.
             Err(Errno::NOSYS | Errno::PERM) => Resolver::ByHand,
             Ok(_) | Err(_) => Resolver::Kernel,
@@ -87,19 +89,6 @@ fn until_settled(
         }
     }
     Err(Errno::AGAIN)
-}
-
-fn open_by_kernel(
-    dir: BorrowedFd<'_>,
-    path: &[u8],
-    flags: OFlags,
-    links: Links,
-) -> Result<OwnedFd, Errno> {
-    let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    if links == Links::Refuse {
-        resolve |= ResolveFlags::NO_SYMLINKS;
-    }
-    openat2(dir, path, flags, Mode::empty(), resolve)
 }
 
 /// Walks the path without ever letting the kernel follow a link or resolve `..`: links are read
@@ -152,7 +141,7 @@ fn open_by_hand(
 }
 
 /// How the directories on the way are opened.
-const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const STEP: OFlags = PLACE.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// The names of a path, last one first.
 fn names(path: &[u8]) -> impl Iterator<Item = Vec<u8>> {
@@ -169,43 +158,8 @@ fn asked_by_slash(path: &[u8]) -> OFlags {
     }
 }
 
-enum OpenedName {
+/// What a name was, opened without following it.
+pub(super) enum OpenedName {
     Opened(OwnedFd),
     Link(Vec<u8>),
-}
-
-fn open_without_following(
-    dir: BorrowedFd<'_>,
-    name: &[u8],
-    flags: OFlags,
-) -> Result<OpenedName, Errno> {
-    match openat(dir, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
-        // With O_PATH the link itself is opened.
-        Ok(fd) if flags.contains(OFlags::PATH) && kind(&fd)? == FileType::Symlink => read_link(&fd),
-        Ok(fd) => Ok(OpenedName::Opened(fd)),
-        // A link is ELOOP, or ENOTDIR when a directory was asked for.
-        Err(error @ (Errno::LOOP | Errno::NOTDIR)) => {
-            let how = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let fd = openat(dir, name, how, Mode::empty())?;
-            match kind(&fd)? {
-                FileType::Symlink => read_link(&fd),
-                // It was a link a moment ago.
-                FileType::Directory => Err(Errno::AGAIN),
-                _ if error == Errno::LOOP => Err(Errno::AGAIN),
-                _ => Err(error),
-            }
-        }
-        Err(other) => Err(other),
-    }
-}
-
-/// The target of a link that was opened itself, so that it is the link that was found.
-fn read_link(link: &OwnedFd) -> Result<OpenedName, Errno> {
-    Ok(OpenedName::Link(
-        readlinkat(link, c"", Vec::new())?.into_bytes(),
-    ))
-}
-
-fn kind(fd: &OwnedFd) -> Result<FileType, Errno> {
-    Ok(FileType::from_raw_mode(fstat(fd)?.st_mode))
 }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::open_name::OpenName;
+use super::system::file_id;
 use super::{EntryKind, Metadata};
 use crate::model::limits::MB;
 
@@ -33,9 +34,10 @@ pub struct Identity {
 impl Identity {
     pub(super) fn of(stat: &Stat) -> Self {
         let nanoseconds = |value| i64::try_from(value).unwrap_or(0);
+        let (device, inode) = file_id(stat);
         Identity {
-            device: stat.st_dev,
-            inode: stat.st_ino,
+            device,
+            inode,
             kind: Metadata::of(stat).kind.as_str().to_owned(),
             size: Metadata::of(stat).size,
             modified: (stat.st_mtime, nanoseconds(stat.st_mtime_nsec)),
@@ -71,7 +73,7 @@ impl Identity {
 
     /// Whether this is the same file under a name that may have changed: renaming changes its times.
     pub(super) fn is_moved_from(&self, stat: &Stat) -> bool {
-        self.device == stat.st_dev && self.inode == stat.st_ino
+        (self.device, self.inode) == file_id(stat)
     }
 }
 

@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, statat, unlinkat};
 use rustix::io::Errno;
 
 use super::open_name::{MissingDirs, OpenName};
+use super::system::file_id;
 use super::{EntryKind, Metadata, Workspace, WorkspacePath, wrong_kind};
 use crate::model::error::{ErrorCode, ToolError};
 
@@ -41,7 +42,7 @@ impl Workspace {
         let OpenName { dir, name, .. } = &spot;
         let found = match statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => match Metadata::of(&stat).kind {
-                EntryKind::File => Some((stat.st_dev, stat.st_ino)),
+                EntryKind::File => Some(file_id(&stat)),
                 EntryKind::Directory => return Err(wrong_kind(path, "it is a directory")),
                 EntryKind::Symlink => return Err(path.fault("open", Errno::AGAIN)),
                 EntryKind::Other => {
@@ -73,7 +74,7 @@ impl InPlace {
     #[doc(hidden)]
     pub fn now(&self) -> Option<(u64, u64)> {
         let stat = statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some((stat.st_dev, stat.st_ino))
+        Some(file_id(&stat))
     }
 
     /// The open directory, once more.

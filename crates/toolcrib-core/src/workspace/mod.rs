@@ -23,6 +23,8 @@
 
 mod beneath;
 mod changes;
+mod error;
+mod from_system;
 mod identity;
 mod in_place;
 mod in_use;
@@ -34,6 +36,8 @@ mod path;
 mod remove;
 mod rename;
 mod runnable;
+#[cfg_attr(target_os = "macos", path = "system_macos.rs")]
+mod system;
 mod tree;
 mod walk_opening;
 mod write;
@@ -49,6 +53,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
 use rustix::io::Errno;
 
 pub use changes::FileChange;
+pub use error::WorkspaceError;
 pub use identity::{Identity, Old};
 pub use in_place::InPlace;
 pub use in_use::InUse;
@@ -56,15 +61,18 @@ pub use metadata::{EntryKind, Metadata};
 pub use open_name::MissingDirs;
 pub(crate) use own_data::OwnData;
 pub use path::WorkspacePath;
+pub(crate) use path::without_parents;
 pub use remove::{MAX_COUNTED, Removable, Tally, Watch};
 pub use rename::{Movable, Move};
 pub use runnable::Runnable;
-pub(crate) use runnable::without_parents;
+pub(crate) use runnable::{Stamp, stamp_of};
 pub use walk_opening::as_written;
 pub use write::Replaces;
 
 use crate::model::error::{ErrorCode, ToolError};
 use beneath::{Links, Resolver};
+#[doc(hidden)]
+pub use system::{PLACE, RawDir, file_id, make_node, open_beneath, set_mode};
 
 /// A directory tree, held open, in which paths are resolved without ever leaving it.
 pub struct Workspace {
@@ -77,31 +85,6 @@ pub struct Workspace {
     own: Option<PathBuf>,
     /// Toolcrib's own data, wherever it lies.
     home: Option<OwnData>,
-}
-
-/// Why a directory cannot be the workspace. For the operator, who named it.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkspaceError {
-    /// Nothing is there.
-    #[error("the workspace `{}` does not exist; create it or name another directory", .root.display())]
-    Missing {
-        /// The directory as given.
-        root: PathBuf,
-    },
-    /// Something else is there.
-    #[error("the workspace `{}` is not a directory; name a directory", .root.display())]
-    NotADirectory {
-        /// The directory as given.
-        root: PathBuf,
-    },
-    /// It cannot be opened.
-    #[error("the workspace `{}` cannot be opened", .root.display())]
-    Unusable {
-        /// The directory as given.
-        root: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
 }
 
 impl Workspace {
@@ -130,7 +113,7 @@ impl Workspace {
                 source,
             },
         };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = openat(CWD, root, flags, Mode::empty()).map_err(|errno| failed(errno.into()))?;
         Ok(Workspace {
             resolver: resolver.unwrap_or_else(|| Resolver::detect(fd.as_fd())),
@@ -257,7 +240,7 @@ impl Workspace {
             );
             return Err(ToolError::new(ErrorCode::InvalidPath, message));
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = self
             .resolver
             .open(self.root.as_fd(), parent.as_bytes(), flags, Links::Follow)
@@ -274,7 +257,7 @@ impl Workspace {
 
     /// Looks at what the path leads to, links followed.
     pub fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, ToolError> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::CLOEXEC;
         let fd = self.open_beneath(path, flags, Reader::Tool)?;
         let stat = fstat(&fd).map_err(|errno| path.fault("look at", errno))?;
         Ok(Metadata::of(&stat))

@@ -9,11 +9,12 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, Stat, fsync, mkdirat, openat, readlinkat, statat};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, fsync, mkdirat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::beneath::{Links, MAX_LINKS};
+use super::system::{PLACE, file_id, path_of};
 use super::{InUse, OPEN_DIR, Reader, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
@@ -40,7 +41,7 @@ pub enum MissingDirs {
 }
 
 /// How directories are opened that are only a place to work in.
-const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags = PLACE.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 impl Workspace {
     /// Finds the spot of a path. Its last name is not followed if it is a link. A protected name is
@@ -237,7 +238,7 @@ impl Workspace {
     pub fn own_data_identity(&self) -> Option<(u64, u64)> {
         let own = self.own.as_ref()?;
         let stat = statat(&self.root, own, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-        Some((stat.st_dev, stat.st_ino))
+        Some(file_id(&stat))
     }
 
     /// Refuses what would change a protected name.
@@ -326,9 +327,8 @@ fn is_name(name: &[u8]) -> bool {
 
 /// Where something open is, as the kernel knows it.
 pub(super) fn real_path(fd: BorrowedFd<'_>) -> Result<PathBuf, ToolError> {
-    let link = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    match readlinkat(CWD, link, Vec::new()) {
-        Ok(path) => Ok(PathBuf::from(OsString::from_vec(path.into_bytes()))),
+    match path_of(fd) {
+        Ok(path) => Ok(path),
         Err(errno) => Err(ToolError::failed(
             "cannot find out where in the workspace this is; files can be changed only where /proc is mounted",
         )

@@ -1,9 +1,7 @@
-//! [`WorkspacePath`]: the text of a path argument, and what goes wrong with it.
+//! [`WorkspacePath`]: the text of a path argument.
 
 use std::fmt;
-use std::path::Path;
-
-use rustix::io::Errno;
+use std::path::{Component, Path, PathBuf};
 
 use crate::model::error::{ErrorCode, ToolError};
 use crate::model::text;
@@ -57,95 +55,6 @@ impl WorkspacePath {
             None => (b".", path),
         }
     }
-
-    /// What an error of the system means for a caller who wanted to `verb` this path. The one
-    /// place where error numbers become codes.
-    ///
-    /// `ENOTDIR` is `FILE_NOT_FOUND`: beneath a file there is nothing, as beneath a missing
-    /// directory.
-    #[doc(hidden)]
-    pub fn fault(&self, verb: &str, errno: Errno) -> ToolError {
-        let (code, why) = match errno {
-            Errno::NOENT if self.0.starts_with('~') => (
-                ErrorCode::FileNotFound,
-                "there is no such file or directory; `~` is taken literally, give a path in the workspace",
-            ),
-            Errno::NOENT => (
-                ErrorCode::FileNotFound,
-                "there is no such file or directory; list the directory to see what is there",
-            ),
-            Errno::NOTDIR => (
-                ErrorCode::FileNotFound,
-                "a part of the path is not a directory; list the directory to see what is there",
-            ),
-            Errno::ACCESS | Errno::PERM => (ErrorCode::PermissionDenied, "permission denied"),
-            Errno::XDEV => (
-                ErrorCode::InvalidPath,
-                "it leads outside the workspace, by `..` or an absolute link; give a path inside",
-            ),
-            Errno::LOOP => (
-                ErrorCode::InvalidPath,
-                "its symbolic links go in a circle, or are too many",
-            ),
-            Errno::NAMETOOLONG => (
-                ErrorCode::InvalidPath,
-                "the path or a name in it is too long",
-            ),
-            Errno::INVAL => (
-                ErrorCode::InvalidPath,
-                "the file system does not accept this name",
-            ),
-            Errno::EXIST => (
-                ErrorCode::FileExists,
-                "there is something of that name already; choose another name or overwrite on purpose",
-            ),
-            Errno::ISDIR => (ErrorCode::InvalidPath, "it is a directory; name a file"),
-            Errno::NOSPC => (
-                ErrorCode::ExecutionError,
-                "the disk is full; free some space and try again",
-            ),
-            Errno::DQUOT => (
-                ErrorCode::ExecutionError,
-                "the disk quota is used up; free some space and try again",
-            ),
-            Errno::FBIG => (
-                ErrorCode::FileTooLarge,
-                "the file would be larger than the file system or a limit of the process allows",
-            ),
-            Errno::ROFS => (ErrorCode::PermissionDenied, "the file system is read-only"),
-            Errno::NOTEMPTY => (
-                ErrorCode::ExecutionError,
-                "something was put into the directory meanwhile; look at it and try again",
-            ),
-            Errno::BUSY => (
-                ErrorCode::ExecutionError,
-                "the system is using it, for example as a mount point",
-            ),
-            // What opening a socket, or a device no one serves, comes to.
-            Errno::NXIO | Errno::NODEV => (
-                ErrorCode::InvalidPath,
-                "it is a socket or a device, not a file",
-            ),
-            Errno::AGAIN => (
-                ErrorCode::ExecutionError,
-                "it changes all the time; try again",
-            ),
-            Errno::MFILE | Errno::NFILE => (
-                ErrorCode::ExecutionError,
-                "too many files are open; try again",
-            ),
-            Errno::IO => (
-                ErrorCode::ExecutionError,
-                "the disk reports an input/output error",
-            ),
-            // Numbers are many and systems add to them; their own words are the best there are.
-            other => {
-                return ToolError::failed(format!("cannot {verb} `{self}`: {other}"))
-                    .caused_by(other);
-            }
-        };
-        ToolError::new(code, format!("cannot {verb} `{self}`: {why}")).caused_by(errno)
-    }
 }
 
 /// The path fit for a message: control characters shown, long ones shortened.
@@ -153,6 +62,20 @@ impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&text::shorten(&self.0, 256))
     }
+}
+
+/// A path without `..`, as its text has it, whatever links lead elsewhere.
+pub(crate) fn without_parents(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// The rest of an absolute path after the root, name by name: `/ws-evil` is not beneath `/ws`.

@@ -6,13 +6,14 @@
 
 use std::os::unix::ffi::OsStrExt as _;
 
-use rustix::fs::{AtFlags, StatxFlags, statx, unlinkat};
+use rustix::fs::{AtFlags, unlinkat};
 use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
 
 use super::identity::Identity;
 use super::open_name::OpenName;
-use super::tree::{Stopped, Visit, What, Why, mount_in, mount_of, walk};
+use super::system::{look, mount_of};
+use super::tree::{Stopped, Visit, What, Why, walk};
 use super::write::changed;
 use super::{EntryKind, Metadata, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
@@ -153,8 +154,7 @@ fn count(
         if most == Some(seen) {
             return Err(Why::Enough);
         }
-        let flags = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID;
-        let stat = match statx(visit.dir, visit.name, AtFlags::SYMLINK_NOFOLLOW, flags) {
+        let stat = match look(visit.dir, visit.name) {
             Ok(stat) => stat,
             // Removed since its name was read.
             Err(Errno::NOENT) => return Ok(()),
@@ -164,11 +164,11 @@ fn count(
             What::Enter if is_top => {}
             What::Enter => tally.directories += 1,
             What::Leaf | What::Leave => {
-                if mount_in(&stat) != mount_of(visit.dir)? {
+                if stat.mount != mount_of(visit.dir)? {
                     return Err(Why::MountPoint);
                 }
                 tally.files += 1;
-                tally.bytes = tally.bytes.saturating_add(stat.stx_size);
+                tally.bytes = tally.bytes.saturating_add(stat.size);
             }
         }
         if is_digested {
@@ -176,11 +176,11 @@ fn count(
             digest.update((visit.name.to_bytes().len() as u64).to_le_bytes());
             digest.update(visit.name.to_bytes());
             for number in [
-                u64::from(stat.stx_mode),
-                stat.stx_ino,
-                stat.stx_size,
-                stat.stx_mtime.tv_sec.cast_unsigned(),
-                stat.stx_mtime.tv_nsec.into(),
+                stat.mode,
+                stat.inode,
+                stat.size,
+                stat.modified.0.cast_unsigned(),
+                stat.modified.1,
             ] {
                 digest.update(number.to_le_bytes());
             }

@@ -5,16 +5,17 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fd::AsFd as _;
 use rustix::fs::{FileType, OFlags, Stat, fstat};
 use sha2::{Digest as _, Sha256};
 
-use super::Workspace;
 use super::beneath::Links;
 use super::open_name::real_path;
+use super::system::{PLACE, file_id};
+use super::{Workspace, without_parents};
 use crate::model::digest::Digester;
 use crate::model::limits::MB;
 use crate::model::names::hex;
@@ -77,18 +78,17 @@ impl Runnable {
     }
 }
 
-/// A path without `..`, as its text has it, whatever links lead elsewhere.
-pub(crate) fn without_parents(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
-        }
-    }
-    plain
+/// Device, inode, size, and when it was modified and changed.
+pub(crate) type Stamp = (u64, u64, u64, (i64, i64), (i64, i64));
+
+pub(crate) fn stamp_of(metadata: &std::fs::Metadata) -> Stamp {
+    (
+        metadata.dev(),
+        metadata.ino(),
+        metadata.size(),
+        (metadata.mtime(), metadata.mtime_nsec()),
+        (metadata.ctime(), metadata.ctime_nsec()),
+    )
 }
 
 impl Workspace {
@@ -150,7 +150,7 @@ impl Workspace {
         if place.as_os_str().is_empty() {
             return Some(nothing);
         }
-        let path = open(OFlags::PATH).ok()?;
+        let path = open(PLACE).ok()?;
         let stat = fstat(&path).ok()?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Some(nothing);
@@ -170,7 +170,7 @@ impl Workspace {
             digest: Some(digest),
             content,
             host: Some(real.to_owned()),
-            inode: (stat.st_dev, stat.st_ino),
+            inode: file_id(&stat),
             is_executable: stat.st_mode & 0o111 != 0,
             ..nothing
         })
@@ -180,7 +180,7 @@ impl Workspace {
 /// All of a file, unless it grows too large, or is another one than was looked at.
 fn read(file: File, looked_at: &Stat) -> Option<Arc<[u8]>> {
     let stat = fstat(&file).ok()?;
-    if (stat.st_dev, stat.st_ino) != (looked_at.st_dev, looked_at.st_ino) {
+    if file_id(&stat) != file_id(looked_at) {
         return None;
     }
     let mut content = Vec::new();

@@ -10,13 +10,12 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt as _;
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RawDir, Statx, StatxFlags, fstat, openat, statat, statx,
-};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, openat, statat};
 use rustix::io::Errno;
 
 use super::OPEN_DIR;
 use super::open_name::OpenName;
+use super::system::{RawDir, file_id, mount_of};
 
 /// How many directories are held open.
 const MAX_OPEN: usize = 64;
@@ -146,7 +145,7 @@ impl Walk<'_> {
         self.levels.push(Level {
             name,
             fd: Some(fd),
-            device_and_inode: (stat.st_dev, stat.st_ino),
+            device_and_inode: file_id(&stat),
             left,
         });
         Ok(())
@@ -168,7 +167,7 @@ impl Walk<'_> {
         {
             let again = openat(fd, c"..", OPEN_DIR, Mode::empty())?;
             let stat = fstat(&again)?;
-            if (stat.st_dev, stat.st_ino) != above.device_and_inode {
+            if file_id(&stat) != above.device_and_inode {
                 // Someone moved what we are in.
                 return Err(Why::Errno(Errno::AGAIN));
             }
@@ -230,20 +229,4 @@ impl Walk<'_> {
 fn here<'a>(levels: &'a [Level], top: BorrowedFd<'a>) -> BorrowedFd<'a> {
     let open = levels.last().and_then(|level| level.fd.as_ref());
     open.map_or(top, AsFd::as_fd)
-}
-
-/// Which mount something open is in: its number where the kernel reports it, else the device.
-pub(super) fn mount_of(fd: impl AsFd) -> Result<(u64, Option<u64>), Errno> {
-    match statx(&fd, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID) {
-        Ok(stat) => Ok(mount_in(&stat)),
-        Err(Errno::NOSYS | Errno::PERM) => Ok((fstat(&fd)?.st_dev, None)),
-        Err(errno) => Err(errno),
-    }
-}
-
-/// Like [`mount_of`], but for a result of `statx` that is at hand.
-pub(super) fn mount_in(stat: &Statx) -> (u64, Option<u64>) {
-    let device = u64::from(stat.stx_dev_major) << 32 | u64::from(stat.stx_dev_minor);
-    let has_number = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
-    (device, has_number.then_some(stat.stx_mnt_id))
 }

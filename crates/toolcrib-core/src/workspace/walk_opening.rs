@@ -14,6 +14,7 @@ use rustix::io::Errno;
 
 use super::beneath::Links;
 use super::open_name::real_path;
+use super::system::PLACE;
 use super::{Workspace, WorkspacePath};
 use crate::model::error::ToolError;
 
@@ -33,7 +34,7 @@ impl Workspace {
             None | Some(b"") => b".".as_slice(),
             Some(parent) => parent,
         };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let dir = self
             .resolver
             .open(self.root.as_fd(), parent, flags, Links::Refuse)?;
@@ -65,7 +66,7 @@ impl Workspace {
     /// Where a path leads that goes through a link, relative to the workspace; `None` where no link is on the way, or no one can tell.
     /// A path that does not exist yet leads to where it would be made.
     pub(crate) fn led_to(&self, path: &WorkspacePath) -> Option<PathBuf> {
-        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::CLOEXEC;
         let open = |links| {
             let text = path.as_str().as_bytes();
             self.resolver.open(self.root.as_fd(), text, flags, links)

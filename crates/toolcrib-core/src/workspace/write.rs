@@ -15,15 +15,15 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RawDir, RenameFlags, Stat, Uid, XattrFlags, fchmod,
-    fchown, fgetxattr, flistxattr, fsetxattr, linkat, openat, renameat, renameat_with, statat,
-    unlinkat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Uid, XattrFlags, fchmod, fchown,
+    fgetxattr, flistxattr, fsetxattr, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::identity::{Identity, NotReplaceable, Old};
 use super::open_name::{MissingDirs, OpenName};
+use super::system::RawDir;
 use super::{OPEN_DIR, Workspace, WorkspacePath};
 use crate::model::error::{ErrorCode, ToolError};
 
@@ -170,7 +170,7 @@ impl<'a> Temp<'a> {
                 true => mode | ((mode & 0o444) >> 2),
                 false => mode & !0o111,
             };
-            fchmod(&file, Mode::from_raw_mode(mode))?;
+            fchmod(&file, Mode::from_raw_mode(mode as _))?;
         }
         file.sync_all().map_err(|error| number(&error))?;
         Ok(temp)

@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::definition::FileKind;
@@ -17,7 +17,7 @@ use super::scope::{Scope, ScopeDir};
 use crate::definition::MAX_FILE_BYTES;
 use crate::model::error::ErrorCode;
 use crate::storage::Stamp;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, open_beneath};
 
 /// The most bytes read of a file: one more than a tool's file may have, so that the reader sees that it is too large.
 pub(super) const MAX_READ: u64 = MAX_FILE_BYTES as u64 + 1;
@@ -279,9 +279,8 @@ impl ToolsDir {
 /// Opens a file for reading without leaving the directory and without waiting.
 fn open_within(directory: BorrowedFd<'_>, name: &str) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    match rustix::fs::openat2(directory, name, flags, Mode::empty(), resolve) {
-        // An old kernel, or a filter of system calls: then no link is followed at all.
+    match open_beneath(directory, name, flags) {
+        // An old kernel, a filter of system calls, or another system: then no link is followed at all.
         Err(Errno::NOSYS | Errno::PERM) => {
             rustix::fs::openat(directory, name, flags | OFlags::NOFOLLOW, Mode::empty())
         }

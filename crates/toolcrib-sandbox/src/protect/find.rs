@@ -1,7 +1,7 @@
 //! Finds what is to be covered, following what git, links and editors would follow.
 
 use super::{
-    Cover, Covered,
+    Cover, Covered, fold,
     gitconfig::{self, UserSettings},
     names, placeholder,
     submodules::Submodules,
@@ -96,7 +96,7 @@ fn effect(path: &Path, root: &Path) -> &'static str {
         .strip_prefix(root)
         .ok()
         .and_then(|path| path.iter().next());
-    let row = first.and_then(names::protected);
+    let row = first.and_then(fold::protected);
     row.map_or("other programs run it", |row| row.effect)
 }
 

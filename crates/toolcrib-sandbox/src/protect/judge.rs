@@ -6,7 +6,8 @@
 use super::{
     Cover,
     find::Finder,
-    names::{GIT_FILES, NESTED_REPOSITORIES, folded, is_repository, is_repository_with, protected},
+    fold::{folded, protected},
+    names::{GIT_FILES, NESTED_REPOSITORIES, is_repository, is_repository_with},
     table::{NAMES, ProtectedName},
 };
 use std::{
@@ -22,7 +23,7 @@ use std::{
 /// that it lies beneath, or that lies beneath it.
 ///
 /// `root` is the workspace, without links. `path` is relative to it and its directory is without links: where it leads must
-/// have been found out before. Repositories *beneath* `path` are not searched for; see [`is_repository_name`].
+/// have been found out before. Repositories *beneath* `path` are not searched for; see [`is_repository_name`](super::is_repository_name).
 ///
 /// An error means that something in the workspace cannot be read, so there is no answer.
 pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
@@ -39,11 +40,6 @@ pub fn protected_name(root: &Path, path: &Path) -> io::Result<Option<PathBuf>> {
         changes.then(|| name.to_owned())
     });
     Ok(concerned)
-}
-
-/// Whether a directory or file of this name makes the directory it is in a repository.
-pub fn is_repository_name(name: &OsStr) -> bool {
-    folded(name).is_some_and(|name| name == ".git")
 }
 
 /// A name in a path that would make the directory it is in a bare repository. Its `config` was written before, when it meant nothing.

@@ -35,9 +35,12 @@ pub(super) fn is_placeholder(path: &Path, metadata: &fs::Metadata) -> bool {
 }
 
 fn looks_like_one(mode: u32, length: u64) -> bool {
-    let kind = mode & libc::S_IFMT;
-    mode & (STICKY | ANY_WRITE) == STICKY
-        && (kind == libc::S_IFDIR || (kind == libc::S_IFREG && length <= 2))
+    // As `libc` has them; their type differs between systems.
+    const KIND: u32 = 0o170_000;
+    const DIRECTORY: u32 = 0o040_000;
+    const FILE: u32 = 0o100_000;
+    let kind = mode & KIND;
+    mode & (STICKY | ANY_WRITE) == STICKY && (kind == DIRECTORY || (kind == FILE && length <= 2))
 }
 
 /// Makes an empty directory; one that is there already is kept.
@@ -48,7 +51,8 @@ pub(super) fn directory(root: &OwnedFd, path: &Path) -> io::Result<()> {
 fn make_directory(root: &OwnedFd, path: &Path, mode: u32) -> io::Result<()> {
     let (parent, name) = parent(root, path)?;
     // SAFETY: a descriptor of ours and a name that ends with null.
-    match sys::check(unsafe { libc::mkdirat(parent.as_raw_fd(), name.as_ptr(), mode) }.into()) {
+    match sys::check(unsafe { libc::mkdirat(parent.as_raw_fd(), name.as_ptr(), mode as _) }.into())
+    {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
@@ -117,6 +121,7 @@ pub(super) fn file(root: &OwnedFd, path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Takes a placeholder away, and nothing else: what a user has put in its place, or into it, stays.
+#[cfg(wall)]
 pub(super) fn remove(root: &OwnedFd, path: &Path) -> io::Result<()> {
     let (parent, name) = parent(root, path)?;
     // SAFETY: a descriptor of ours, a name that ends with null, and a structure of ours to write to.
@@ -158,7 +163,7 @@ pub(super) fn open_directory(root: &OwnedFd, path: &Path) -> io::Result<OwnedFd>
 }
 
 fn directory_in(parent: &OwnedFd, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+    let flags = sys::PLACE | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
     // SAFETY: a descriptor of ours and a name that ends with null.
     sys::own(unsafe { libc::openat(parent.as_raw_fd(), name.as_ptr(), flags) }.into())
 }

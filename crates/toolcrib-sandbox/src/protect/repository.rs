@@ -1,7 +1,7 @@
 //! One repository, as git would find it, and what in it came to run programs.
 
 use super::{
-    judge::is_repository_name,
+    fold::is_repository_name,
     names::{Pieces, all_entries, read_directory, read_small, read_whole, reopen},
     planted::{Moment, Planted, Remedy},
     watch::{

@@ -5,9 +5,10 @@
 //! compared with by another process.
 
 use super::{
+    fold::{is_repository_name, protected},
     gitconfig::{self, UserSettings},
-    judge::{begins_protected, below, is_repository_name},
-    names::{self, Listing, Pieces, list, protected, read_whole, reopen, walk},
+    judge::{begins_protected, below},
+    names::{self, Listing, Pieces, list, read_whole, reopen, walk},
     placeholder::is_placeholder,
     planted::{Moment, Planted, Remedy},
     repository::Repository,

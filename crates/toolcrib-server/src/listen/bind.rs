@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+use rustix::net::{AddressFamily, SocketAddrUnix};
 use tokio::net::{TcpListener, TcpSocket, UnixListener};
 
 use super::ListenError;
+use super::socket::{listens_for, new_socket};
 
 /// How many connections may wait to be accepted.
 const WAITING: u32 = 4096;
@@ -45,12 +46,10 @@ pub(super) enum Inherited {
 /// Looks at what was passed on. Its name in the file system is for its maker to remove.
 pub(super) fn inherited(socket: OwnedFd) -> io::Result<Inherited> {
     let wrong = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, why);
-    let listens = rustix::net::sockopt::socket_type(&socket)? == SocketType::STREAM
-        && rustix::net::sockopt::socket_acceptconn(&socket)?;
-    if !listens {
+    let Some(family) = listens_for(&socket)? else {
         return Err(wrong("it does not listen for streams"));
-    }
-    match rustix::net::sockopt::socket_domain(&socket)? {
+    };
+    match family {
         AddressFamily::INET | AddressFamily::INET6 => {
             let listener = std::net::TcpListener::from(socket);
             listener.set_nonblocking(true)?;
@@ -166,7 +165,7 @@ impl Directory {
 }
 
 fn id(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev, stat.st_ino)
+    toolcrib::workspace::file_id(stat)
 }
 
 /// Whether someone listens.
@@ -177,15 +176,6 @@ fn is_live(path: &Path) -> bool {
     };
     // A server that is too busy to accept us is alive.
     !matches!(connect(), Err(Errno::CONNREFUSED | Errno::NOENT))
-}
-
-fn new_socket() -> rustix::io::Result<OwnedFd> {
-    rustix::net::socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-        None,
-    )
 }
 
 fn private_socket(path: &Path) -> rustix::io::Result<OwnedFd> {

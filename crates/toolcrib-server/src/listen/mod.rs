@@ -9,6 +9,8 @@ mod connection;
 mod connections;
 mod limits;
 mod shares;
+#[cfg_attr(target_os = "macos", path = "socket_macos.rs")]
+mod socket;
 mod stop;
 mod tls;
 mod watch;

@@ -19,6 +19,7 @@ use rustix::io::Errno;
 use uuid::Uuid;
 
 use super::moving::{entries, pin, set_mode, temporary};
+use crate::workspace::{file_id, make_node};
 
 /// How deep a tree is copied.
 pub(super) const MAX_DEPTH: usize = 256;
@@ -55,7 +56,7 @@ impl Allowance {
 type Identity = (u64, u64);
 
 fn identity(stat: &Stat) -> Identity {
-    (stat.st_dev, stat.st_ino)
+    file_id(stat)
 }
 
 fn kind(stat: &Stat) -> FileType {
@@ -124,7 +125,7 @@ impl<'a> Copier<'a> {
             }
             kind => {
                 let mode = Mode::from_raw_mode(stat.st_mode);
-                rustix::fs::mknodat(to, new, kind, mode, stat.st_rdev)?;
+                make_node(to, new, kind, mode, &stat)?;
             }
         }
         make_like(to, new, &stat)

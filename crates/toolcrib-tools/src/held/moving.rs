@@ -6,7 +6,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -19,7 +18,7 @@ use uuid::Uuid;
 use super::CONTENT;
 use super::copying::{Allowance, Copier, MAX_DEPTH};
 use crate::model::digest;
-use crate::workspace::Workspace;
+use crate::workspace::{PLACE, Workspace};
 
 /// How long a name may be, in bytes.
 const MAX_NAME: usize = 255;
@@ -82,7 +81,7 @@ impl DirEntry {
 
     /// Where the content of something held is.
     pub(super) fn in_home(directory: &Path) -> io::Result<Self> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(DirEntry {
             dir: rustix::fs::openat(CWD, directory, flags, Mode::empty())?,
             name: CONTENT.into(),
@@ -335,7 +334,7 @@ impl DirEntry {
 
     /// Makes a directory here, or opens the one that is here to its owner again. Returns whether something else is in the way.
     pub(super) fn make_directory(&self) -> io::Result<Moved> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = PLACE | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let make = || rustix::fs::mkdirat(&self.dir, &self.name, Mode::from_raw_mode(0o755));
         match opened(&[&self.dir], make) {
             Ok(()) => return Ok(Moved::Yes),
@@ -430,19 +429,19 @@ impl Drop for Opened<'_> {
 
 /// Changes the mode of what is open, even if its descriptor only names it. A name could lead elsewhere by now.
 pub(super) fn set_mode(open: &OwnedFd, mode: Mode) -> Result<(), Errno> {
-    rustix::fs::chmod(format!("/proc/self/fd/{}", open.as_raw_fd()), mode)
+    crate::workspace::set_mode(open, mode)
 }
 
 /// Opens an entry of a directory to name it, whatever it is.
 pub(super) fn pin(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
-    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = PLACE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::openat(dir, name, flags, Mode::empty())
 }
 
 /// Opens a directory to read it; one that is closed is opened to its owner first.
 fn open_up(dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let named = rustix::fs::openat(dir, name, flags | OFlags::PATH, Mode::empty())?;
+    let named = rustix::fs::openat(dir, name, flags | PLACE, Mode::empty())?;
     let _ = set_mode(&named, Mode::RWXU);
     rustix::fs::openat(&named, ".", flags | OFlags::RDONLY, Mode::empty())
 }

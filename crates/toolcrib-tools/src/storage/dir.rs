@@ -359,7 +359,7 @@ fn create_private(path: &Path) -> io::Result<()> {
 
 /// Gives a file the mode 0600, which the umask may have prevented and a copy have lost.
 pub(super) fn make_private(file: &File) -> io::Result<()> {
-    if file.metadata()?.mode() & 0o7777 != PRIVATE_FILE.bits() {
+    if file.metadata()?.mode() & 0o7777 != 0o600 {
         rustix::fs::fchmod(file, PRIVATE_FILE)?;
     }
     Ok(())

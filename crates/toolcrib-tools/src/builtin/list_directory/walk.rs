@@ -14,11 +14,11 @@ use std::collections::VecDeque;
 use std::ffi::CString;
 
 use rustix::fd::{AsFd as _, BorrowedFd};
-use rustix::fs::{AtFlags, RawDir, statat};
+use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
 use crate::model::error::{ErrorCode, ToolError};
-use crate::workspace::{EntryKind, Metadata, Workspace, WorkspacePath};
+use crate::workspace::{EntryKind, Metadata, RawDir, Workspace, WorkspacePath, file_id};
 
 /// How many directories deep a listing goes.
 const MAX_DEPTH: usize = 256;
@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
         for (index, name) in names.iter().enumerate() {
             check_stop(index, self.is_stopped)?;
             let what = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) if self.own_data == Some((stat.st_dev, stat.st_ino)) => continue,
+                Ok(stat) if self.own_data == Some(file_id(&stat)) => continue,
                 Ok(stat) => What::Entry(Metadata::of(&stat)),
                 // Deleted since its name was read.
                 Err(Errno::NOENT) => continue,

@@ -2,10 +2,8 @@
 
 use std::io::Read as _;
 
+use crate::workspace::{EntryKind, RawDir, Workspace};
 use rustix::fd::AsFd as _;
-use rustix::fs::RawDir;
-
-use crate::workspace::{EntryKind, Workspace};
 
 /// The largest file that is read to find out about a project.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -22,7 +22,7 @@ use super::matches::Collector;
 use super::queue::{BATCH, Files, Job, Queue, QueuedDir, Working};
 use super::stop::{Stop, Stoppable};
 use crate::model::text::size;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, file_id};
 
 /// How many directories deep a search goes.
 const MAX_DEPTH: usize = 256;
@@ -262,7 +262,7 @@ impl<'a> Worker<'a> {
             .open_dir_below(whole.top.as_fd(), below)?;
         if let Some(own_data) = whole.own_data {
             let stat = fstat(&directory)?;
-            if (stat.st_dev, stat.st_ino) == own_data {
+            if file_id(&stat) == own_data {
                 return Ok(None);
             }
         }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use rustix::fd::BorrowedFd;
-use rustix::fs::{AtFlags, FileType, RawDir, statat};
+use rustix::fs::{AtFlags, FileType, statat};
 use rustix::io::Errno;
 
 use super::ignores::Marks;
+use crate::workspace::RawDir;
 
 /// The most names of one directory that are looked at.
 const MAX_NAMES: usize = 1 << 20;

@@ -10,7 +10,7 @@ use rustix::fs::fstat;
 use super::ignores::{Ignores, Level, Verdict, as_path};
 use super::names;
 use super::skipped::Skipped;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, file_id};
 
 /// How much of a directory is read at once.
 const CHUNK: usize = 64 * 1024;
@@ -132,7 +132,7 @@ impl Walk<'_> {
                     continue;
                 }
             };
-            let is_own = |own| fstat(&opened).is_ok_and(|stat| (stat.st_dev, stat.st_ino) == own);
+            let is_own = |own| fstat(&opened).is_ok_and(|stat| file_id(&stat) == own);
             if own_data.is_some_and(is_own) {
                 continue;
             }
