@@ -120,10 +120,7 @@ pub use level::Level;
 #[cfg(unix)]
 pub use memory::give_back_memory;
 #[cfg(unix)]
-pub use paths::{system as system_paths, toolchains};
-#[cfg(unix)]
-#[doc(hidden)]
-pub use plan::writable_refusal;
+pub use paths::{system as system_paths, toolchains, writable_refusal};
 #[cfg(unix)]
 pub use policy::{AbsentNames, Limits, Network, Policy, Replaced, User};
 #[cfg(wall)]

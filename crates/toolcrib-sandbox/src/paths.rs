@@ -204,3 +204,11 @@ fn follow(path: &Path, links: &mut BTreeSet<(PathBuf, PathBuf)>, real: &mut BTre
         real.insert(path);
     }
 }
+/// Why a place, given without links, cannot be writable behind a wall, in words that follow the place.
+pub fn writable_refusal(place: &Path) -> Option<&'static str> {
+    let is_system = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|system| place.starts_with(system));
+    (place == Path::new("/") || (is_system && !place.starts_with("/dev/shm")))
+        .then_some("cannot be writable behind a wall; name a directory of files")
+}

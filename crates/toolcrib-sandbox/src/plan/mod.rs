@@ -10,8 +10,6 @@ mod mounts;
 mod process;
 mod replace;
 
-pub use mounts::writable_refusal;
-
 use crate::{
     child::{Beneath, Op, Rule, Step},
     error::SandboxError,

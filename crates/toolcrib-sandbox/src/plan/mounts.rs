@@ -6,6 +6,7 @@ use crate::{
     error::SandboxError,
     landlock,
     layer::{Layer, Missing},
+    paths::writable_refusal,
     policy::AbsentNames,
     protect::{Cover, Guard},
 };
@@ -276,15 +277,6 @@ impl Planner<'_> {
         });
         Ok(())
     }
-}
-
-/// Why a place, given without links, cannot be writable behind a wall, in words that follow the place.
-pub fn writable_refusal(place: &Path) -> Option<&'static str> {
-    let is_system = ["/proc", "/sys", "/dev"]
-        .iter()
-        .any(|system| place.starts_with(system));
-    (place == Path::new("/") || (is_system && !place.starts_with("/dev/shm")))
-        .then_some("cannot be writable behind a wall; name a directory of files")
 }
 
 /// A path with each `..` taken as a step back, whatever links there are.
