@@ -6,19 +6,11 @@
 use crate::{error::SandboxError, layer::Layer, level::Level};
 
 #[cfg(unix)]
-pub(crate) use unix::event;
-#[cfg(unix)]
 pub use unix::{Prepared, TemporaryDirectory};
 
 /// What there is none of.
 #[derive(Clone, Copy, Debug)]
 enum Nothing {}
-
-fn refusal() -> SandboxError {
-    SandboxError::NotHere {
-        system: std::env::consts::OS,
-    }
-}
 
 /// Starts commands behind walls; on this system it cannot be made.
 #[derive(Clone, Debug)]
@@ -31,12 +23,12 @@ pub struct Support(Nothing);
 impl Sandbox {
     /// Refuses: there is no wall for this system yet.
     pub fn new() -> Result<Self, SandboxError> {
-        Err(refusal())
+        Err(SandboxError::not_here())
     }
 
     /// Refuses, whatever the support.
     pub fn with_support(_: Support) -> Result<Self, SandboxError> {
-        Err(refusal())
+        Err(SandboxError::not_here())
     }
 
     /// What can be enforced here.
@@ -54,7 +46,7 @@ impl Support {
 
 #[cfg(unix)]
 mod unix {
-    use super::{Layer, Level, Nothing, Sandbox, Support, refusal};
+    use super::{Layer, Level, Nothing, Sandbox, Support};
     use crate::{
         command::Command,
         error::SandboxError,
@@ -66,14 +58,8 @@ mod unix {
     use std::{
         ffi::OsStr,
         io,
-        os::fd::OwnedFd,
         path::{Path, PathBuf},
     };
-
-    /// An event that has not happened.
-    pub(crate) fn event() -> io::Result<OwnedFd> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, refusal()))
-    }
 
     impl Sandbox {
         /// Makes a policy ready.
@@ -148,7 +134,10 @@ mod unix {
     impl TemporaryDirectory {
         /// Refuses: there is no command to need it.
         pub fn create_in(_: &Path) -> io::Result<Self> {
-            Err(io::Error::new(io::ErrorKind::Unsupported, refusal()))
+            Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                SandboxError::not_here(),
+            ))
         }
 
         /// Where it is.

@@ -63,6 +63,14 @@ pub enum SandboxError {
 }
 
 impl SandboxError {
+    /// The refusal of a system without a wall.
+    #[cfg(not(wall))]
+    pub(crate) fn not_here() -> Self {
+        Self::NotHere {
+            system: std::env::consts::OS,
+        }
+    }
+
     pub(crate) fn setup(step: impl Into<String>, source: io::Error) -> Self {
         Self::Setup {
             step: step.into(),

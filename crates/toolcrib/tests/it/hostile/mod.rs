@@ -4,6 +4,7 @@
 //! release build (`./test.sh hostile`); a debug build, whose readers are optimised less, gets the same memory and steps, and three times the
 //! time. `--nocapture` shows what each text cost.
 
+#[expect(dead_code, reason = "curl commands are for the reader of the server")]
 pub(crate) mod corpus;
 mod meter;
 
@@ -218,7 +219,7 @@ fn patterns(meter: &Meter) {
     }
 }
 
-fn indexes(meter: &Meter) {
+fn indexes(_: &Meter) {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("index");
     // A fourth of the longest that is read, with a fourth of the time and the memory.
