@@ -1,7 +1,7 @@
 //! The wall on systems that have none yet: the names of the other files, and one refusal.
 //!
 //! Nothing is started without a wall either, not even at the level `none`: the end of the process tree is looked after by Linux, too.
-//! What only a sandbox could give, such as [`Support`], cannot be had at all, so its methods are never called.
+//! What only a sandbox could give, such as [`Support`], is never made, so its methods are never called.
 
 use crate::{error::SandboxError, layer::Layer, level::Level};
 

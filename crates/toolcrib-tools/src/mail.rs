@@ -32,7 +32,7 @@ pub struct MailServer {
     pub target: Target,
     /// Whether a connection is encrypted from the start; if not, after `STARTTLS`.
     pub is_encrypted: bool,
-    /// Who logs in, if anyone.
+    /// The account that logs in, if any.
     pub login: Option<(String, Secret)>,
 }
 

@@ -16,7 +16,7 @@ use crate::local_time;
 use crate::output::Output;
 use crate::remote::Backend;
 
-/// Begins to look at the queue, if there is a channel, or someone who wants to see what waits.
+/// Begins to look at the queue, if there is a channel or a person who watches it.
 pub(super) fn start(
     crib: &Crib,
     seen: Option<Box<dyn FnMut(&Queued) + Send>>,

@@ -11,7 +11,7 @@ fn complete_in(test: &Test, words: &[&str]) -> String {
     complete_from("", test, words)
 }
 
-/// What is offered in a directory of the workspace.
+/// The candidates in a directory of the workspace.
 fn complete_from(directory: &str, test: &Test, words: &[&str]) -> String {
     let index = (words.len() - 1).to_string();
     let ran = test

@@ -139,7 +139,7 @@ pub struct HookNote {
     pub over: bool,
 }
 
-/// What a program was answered that asked about a call of its own.
+/// The answer to a program that asked about its own call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HookAnswer {

@@ -131,7 +131,7 @@ pub(super) fn mount_of(fd: impl AsFd) -> Result<(u64, Option<u64>), Errno> {
     }
 }
 
-/// The same of what was looked at already.
+/// Like [`mount_of`], but for a result of `statx` that is at hand.
 fn mount_in(stat: &Statx) -> (u64, Option<u64>) {
     let device = u64::from(stat.stx_dev_major) << 32 | u64::from(stat.stx_dev_minor);
     let has_number = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;

@@ -1,4 +1,4 @@
-//! The tables `[notify.NAME]`. A project's file may not have them: it would send what waits, and links to answer it, wherever it wants.
+//! The tables `[notify.NAME]`. A project's file may not have them: it would send questions, and links to answer them, wherever it wants.
 
 use super::{Config, ConfigError, Origin};
 use crate::notify::NotifySettings;

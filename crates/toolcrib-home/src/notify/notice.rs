@@ -37,7 +37,7 @@ pub struct NoticeItem {
     pub effect: String,
     /// The tool.
     pub tool: String,
-    /// Who calls.
+    /// The caller.
     pub caller: String,
     /// Why it is asked.
     pub reason: String,

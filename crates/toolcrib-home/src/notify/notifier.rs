@@ -53,7 +53,7 @@ pub struct NotifierOptions {
     pub zone: TimeZone,
 }
 
-/// Sends what waits, for as long as this is kept.
+/// Sends questions for as long as this is kept.
 pub struct Notifier {
     stop: Arc<Stop>,
     thread: Option<JoinHandle<()>>,
@@ -269,7 +269,7 @@ fn marker(id: &str, channel: &str) -> String {
 }
 
 impl NotifierOptions {
-    /// Tries channels, all or one, with a message of its own: what became of each.
+    /// Sends a test message through all channels or one, and returns what became of each.
     pub async fn try_channels(
         &self,
         only: Option<&str>,

@@ -88,7 +88,7 @@ pub enum ChannelKind {
         target: Target,
         /// Whether it is encrypted from the start.
         is_encrypted: bool,
-        /// Who logs in, with which secret.
+        /// The account that logs in, and its secret.
         login: Option<(String, SecretName)>,
         /// The sender.
         from: String,

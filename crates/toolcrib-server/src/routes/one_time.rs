@@ -1,6 +1,6 @@
 //! The page behind a one-time link: `GET /answer` shows a question, `POST /answer` decides it.
 //!
-//! Messengers fetch every link to show a preview, so GET changes nothing, however often it comes. What is decided is what the link was sent
+//! Messengers fetch every link to show a preview, so GET changes nothing, however often it comes. A decision is about what the link was sent
 //! for: its signature has the digest of the arguments, and a question that shows something else by now is refused. The page is plain HTML
 //! that loads and runs nothing. The link is in the query, which no log has; anyone who has it may answer, so no other page learns it.
 

@@ -102,7 +102,7 @@ async fn an_answer_is_given_once_and_named_after_its_channel() {
     file(&scene, "a.txt");
     let call = asks(&scene, "delete_file", json!({"path": "a.txt"}));
     let (_, path) = question(&scene).await;
-    // Neither yes nor no is no answer.
+    // A form with neither is not an answer.
     for form in ["", "decision=maybe", "decision=approve&decision=deny"] {
         let odd = page(scene.as_nobody(), Method::POST, &path, Some(form)).await;
         assert_eq!(odd.status, 400, "{form}: {}", odd.html);

@@ -54,7 +54,7 @@ enum Serves {
     Injects,
 }
 
-/// A server on loopback that takes one message; what it was told, a line each, once it is over.
+/// A server on loopback that takes one message, and the lines it received, once it is over.
 struct Server {
     address: std::net::SocketAddr,
     told: std::thread::JoinHandle<Vec<String>>,
@@ -175,7 +175,7 @@ fn read_line(stream: &mut impl Read) -> Option<String> {
     Some(String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
-/// Sends a message there; what the server was told, and what came of it.
+/// Sends a message there, and returns what the server received and how it ended.
 async fn sent(
     server: Server,
     is_encrypted: bool,
