@@ -41,7 +41,7 @@ pub fn inherited_sockets() -> io::Result<Vec<OwnedFd>> {
                     "LISTEN_FDS is {count}, but descriptor {number} is not there: {why}"
                 )));
             }
-            // SAFETY: it is open. Whoever set LISTEN_PID to this process says that it is this process's to own; nothing in it has
+            // SAFETY: it is open. The program that set LISTEN_PID to this process gave it to this process to own; nothing in it has
             // the number from elsewhere, because it was open when the process began; and `TAKEN` gives it out once.
             Ok(unsafe { OwnedFd::from_raw_fd(number) })
         })
