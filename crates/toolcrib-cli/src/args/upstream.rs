@@ -23,7 +23,7 @@ changes is off until you accept it again. Calls ask, whatever the server says ab
 upstream allow NAME TOOL` lets one run without asking.")]
 pub(crate) enum UpstreamCommand {
     /// Connect to a server, show its tools, and add it
-    Add(UpstreamAddArgs),
+    Add(Box<UpstreamAddArgs>),
     /// Add the servers that another program has configured
     Import(UpstreamImportArgs),
     /// List the servers

@@ -16,11 +16,11 @@ use crate::local_time;
 use crate::output::Output;
 use crate::remote::Backend;
 
+/// Takes each question that is seen.
+pub(super) type Seen = Box<dyn FnMut(&Queued) + Send>;
+
 /// Begins to look at the queue, if there is a channel or a person who watches it.
-pub(super) fn start(
-    crib: &Crib,
-    seen: Option<Box<dyn FnMut(&Queued) + Send>>,
-) -> Result<Option<Notifier>, CliError> {
+pub(super) fn start(crib: &Crib, seen: Option<Seen>) -> Result<Option<Notifier>, CliError> {
     let options = options(crib)?;
     if options.channels.is_empty() && seen.is_none() {
         return Ok(None);

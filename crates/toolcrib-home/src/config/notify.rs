@@ -63,9 +63,8 @@ impl Config {
 
 /// Whether no one on the way to this address reads along.
 fn is_private(url: &str) -> bool {
-    let rest = match url.split_once("://") {
-        Some(("http", rest)) => rest,
-        Some(_) | None => return true,
+    let Some(("http", rest)) = url.split_once("://") else {
+        return true;
     };
     let host = rest.split(['/', '?']).next().unwrap_or_default();
     let host = host

@@ -243,9 +243,7 @@ impl Sending<'_> {
                 ToolError::new(ErrorCode::Usage, message)
             })?;
             value.set_sensitive(true);
-            request
-                .headers
-                .insert(HeaderName::from_static(*name), value);
+            request.headers.insert(HeaderName::from_static(name), value);
         }
         request.body = Bytes::from(body);
         // The settings name it, and nothing else.

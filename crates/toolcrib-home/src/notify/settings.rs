@@ -397,7 +397,7 @@ impl Fields<'_> {
     fn secret(&self) -> Result<Option<SecretName>, NotifyFault> {
         let name = self.text("secret")?.map(SecretName::parse);
         name.transpose()
-            .map_err(|problem| self.fault("secret", problem.to_string()))
+            .map_err(|problem| self.fault("secret", problem))
     }
 
     fn needed_secret(&self, what: &str) -> Result<SecretName, NotifyFault> {

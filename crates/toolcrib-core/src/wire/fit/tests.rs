@@ -141,7 +141,7 @@ fn pictures_stay_and_long_blocks_are_cut() {
     let image = json!({"type": "image", "data": "A".repeat(100_000), "mimeType": "image/png"});
     let text = json!({"type": "text", "text": "t".repeat(100_000)});
     let odd = json!({"type": "resource", "resource": {"uri": "a:b", "blob": "B".repeat(100_000)}});
-    let output = ToolOutput::value("t").with_content(vec![text, odd.clone()]);
+    let output = ToolOutput::value("t").with_content(vec![text, odd]);
     let fitted = made(Ok(output), ReaderOf::Objects, None);
     let content = fitted.outcome.result.unwrap().content;
     assert!(
@@ -151,7 +151,7 @@ fn pictures_stay_and_long_blocks_are_cut() {
             .contains("left out: characters")
     );
     assert_eq!(content[1]["text"], "[left out: a block of type `resource`]");
-    let output = ToolOutput::value("t").with_content(vec![image.clone()]);
+    let output = ToolOutput::value("t").with_content(vec![image]);
     assert!(fits(&outcome(Ok(output)), 2000, ReaderOf::Objects));
 }
 

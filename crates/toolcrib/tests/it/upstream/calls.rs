@@ -61,7 +61,7 @@ async fn a_pattern_too_large_to_be_checked_is_published_and_the_outcome_says_so(
     scene.add("fake", fake("plain", Some(&more))).await;
     let outcome = scene.call("echo", json!({"text": "b"})).await;
     assert_eq!(outcome.value().unwrap(), "b");
-    let warned = outcome.warnings.iter().any(|one| one.contains("`text`"));
+    let warned = outcome.warnings.iter().any(|one| one.contains("`/text`"));
     assert!(warned, "{:?}", outcome.warnings);
 }
 

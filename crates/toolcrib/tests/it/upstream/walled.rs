@@ -123,7 +123,7 @@ async fn it_reaches_the_hosts_of_its_settings_through_the_guard_and_no_other() {
     let said = tried(&scene, "fetch", &web.url("/")).await;
     assert!(said.starts_with("403: toolcrib: "), "{said}");
     let view = scene.crib.upstream("shut").unwrap();
-    assert_eq!(view.refused_hosts, [host.clone()]);
+    assert_eq!(view.refused_hosts, std::slice::from_ref(&host));
     assert!(
         view.notes().iter().any(|note| note.contains(&host)),
         "{:?}",

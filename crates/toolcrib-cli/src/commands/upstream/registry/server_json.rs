@@ -140,7 +140,7 @@ fn program(server: &str, package: &Map<String, Value>) -> Result<Choice, String>
     };
     if kind == "pypi" {
         // The program may have another name than its package.
-        fixed = vec!["--from".to_owned(), fixed.remove(0), identifier.clone()];
+        fixed = vec!["--from".to_owned(), fixed.remove(0), identifier];
     }
     let mut arguments = arguments(package)?;
     fixed.append(&mut arguments.fixed);
