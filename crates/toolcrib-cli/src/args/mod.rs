@@ -135,7 +135,7 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Print schemas, or definitions in a provider's format
     Schema(SchemaArgs),
-    /// Run the tool calls in a model's reply and print the messages to send back
+    /// Run the tool calls in a model's reply and print the answers
     Answer(AnswerArgs),
     /// Chat with a model that uses the tools here
     Chat(ChatArgs),
@@ -165,7 +165,7 @@ pub(crate) enum Command {
     /// Show and change settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check tool files: report each error, where it is and how to fix it
+    /// Check tool files: each error, where it is and how to fix it
     Check(CheckArgs),
     /// Explain a tool, a setting, an error or exit code, a field
     Explain(ExplainArgs),

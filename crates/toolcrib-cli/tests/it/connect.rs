@@ -209,7 +209,7 @@ fn connecting_twice_and_undoing_twice_changes_nothing_more() {
     test.run(&["connect", "cursor", "--undo"]).exits(0);
     test.run(&["connect", "cursor", "--undo"])
         .exits(0)
-        .says("nothing to take out");
+        .says("nothing to remove");
     assert_eq!(read(&file), "{}");
 }
 

@@ -374,5 +374,5 @@ fn a_bundle_in_the_bin_whose_slug_is_taken_is_not_said_to_be_restorable() {
     test.run(&["bundle", "new", slug]).exits(0);
     let ran = test.run(&["doctor"]).exits(0);
     assert!(!ran.stdout.contains(&restore), "{ran:?}");
-    assert!(ran.stdout.contains("has to go before"), "{ran:?}");
+    assert!(ran.stdout.contains("remove that one before"), "{ran:?}");
 }
