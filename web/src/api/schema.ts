@@ -1012,7 +1012,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The same for people: one page without scripts. */
+        /** Describes every route for people: one page without scripts. */
         get: operations["docs"];
         put?: never;
         post?: never;
