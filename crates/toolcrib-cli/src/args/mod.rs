@@ -167,7 +167,7 @@ pub(crate) enum Command {
     /// Show and change settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Check tool files: report each error, where it is and how to fix it
+    /// Check tool files: each error, where it is and how to fix it
     Check(CheckArgs),
     /// Explain a tool, a setting, an error or exit code, a field
     Explain(ExplainArgs),
