@@ -63,7 +63,7 @@ Examples:
   toolcrib approvals notify
   toolcrib approvals notify phone
 
-Channels are `[notify.NAME]` in config.toml: a webhook, ntfy, Slack, Telegram, mail or the desktop.
+Channels are `[notify.NAME]` in config.toml: a webhook, ntfy, Slack, Telegram, mail or the desktop. \
 `serve`, `mcp` and `approvals watch` use them while they run.")]
     Notify {
         /// Only this channel

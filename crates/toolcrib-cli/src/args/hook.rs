@@ -8,7 +8,7 @@ use crate::hooks::HookClient;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Programs start this themselves: `toolcrib connect claude-code --hooks` sets it up. It reads one event on
+Programs start this themselves: `toolcrib connect claude-code --hooks` sets it up. It reads one event on \
 stdin and prints the answer on stdout.
 
 Examples:
@@ -16,7 +16,7 @@ Examples:
   toolcrib calls list                         what was judged, and how it ended
   echo '{\"event\":\"before\",\"session\":\"s\",\"tool\":\"shell\",\"args\":{\"command\":\"sudo ls\"}}' | toolcrib hook generic
 
-Exit codes: 0 the answer is on stdout · 2 the call must not be made: something is wrong here.
+Exit codes: 0 the answer is on stdout · 2 the call must not be made: something is wrong here. \
 docs/hooks.md has the events, and says what each program does when a hook fails.")]
 pub(crate) struct HookArgs {
     /// The program that starts it

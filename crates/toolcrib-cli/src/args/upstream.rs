@@ -55,7 +55,7 @@ pub(crate) enum UpstreamCommand {
 Examples:
   toolcrib upstream update files
 
-A program behind a wall reaches package registries only now and while it is added. A version that its
+A program behind a wall reaches package registries only now and while it is added. A version that its \
 command names (`server@1.2.3`) stays the one that runs.")]
     Update {
         /// Its name

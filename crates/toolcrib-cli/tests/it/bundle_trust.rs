@@ -42,10 +42,10 @@ fn a_bundle_that_changes_while_another_is_asked_about_stays_off() {
     }
     let mut session = test.on_terminal(&["bundle", "enable", "one", "two"]);
     session.sees("echo harmless");
-    session.sees("may this tool be offered");
+    session.sees("switch this tool on");
     session.types("y");
     session.sees("tools of two");
-    session.sees("may this tool be offered");
+    session.sees("switch this tool on");
     test.run(&["bundle", "import", "other.zip", "--update", "--yes"])
         .exits(0);
     session.types("y");

@@ -196,7 +196,10 @@ printf '%s\n' "${{COMPREPLY[@]}}""#
 
 #[test]
 fn a_real_bash_completes_values_after_the_equals_sign() {
-    assert_eq!(bash_offers("toolcrib run rea"), ["read_file"]);
+    assert_eq!(
+        bash_offers("toolcrib run rea"),
+        ["read_file", "read_result"]
+    );
     assert_eq!(bash_offers("toolcrib run read_file sta"), ["start_line="]);
     assert_eq!(
         bash_offers("toolcrib run read_file encoding="),

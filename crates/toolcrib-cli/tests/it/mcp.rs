@@ -415,8 +415,7 @@ fn a_tool_of_another_server_that_cannot_be_called_is_unavailable_everywhere() {
             tool
         })
         .collect();
-    std::fs::create_dir_all(test.home()).unwrap();
-    let more = test.home().join("more.json");
+    let more = test.workspace().join("more.json");
     std::fs::write(&more, json!(tools).to_string()).unwrap();
     let more = more.to_str().unwrap();
     let mut add = vec!["upstream", "add", "fake", "--yes", "--allow", "echo"];

@@ -389,7 +389,7 @@ fn an_imported_bundle_is_shown_before_it_is_switched_on_through_a_server() {
     let enable = ["--server", &serving.at, "bundle", "enable", "one"];
     let mut session = test.on_terminal(&enable);
     session.sees("echo harmless");
-    session.sees("may this tool be offered");
+    session.sees("switch this tool on");
     there(&["bundle", "import", "2.zip", "--update", "--yes"]).exits(0);
     session.types("y");
     let (code, screen) = session.ends();
@@ -401,7 +401,7 @@ fn an_imported_bundle_is_shown_before_it_is_switched_on_through_a_server() {
     test.run(&["run", "one", "--yes"]).exits(3);
     let mut session = test.on_terminal(&enable);
     session.sees("echo MALICIOUS");
-    session.sees("may this tool be offered");
+    session.sees("switch this tool on");
     session.types("y");
     let (code, screen) = session.ends();
     assert_eq!(code, 0, "{screen}");

@@ -72,8 +72,12 @@ pub(super) fn walled(
     parts: &WallParts,
     fetch: Fetch,
 ) -> Result<Option<Walled>, ToolError> {
-    let (Some(wanted), Transport::Program { args, cwd, .. }) =
-        (&settings.sandbox, &settings.transport)
+    let (
+        Some(wanted),
+        Transport::Program {
+            command, args, cwd, ..
+        },
+    ) = (&settings.sandbox, &settings.transport)
     else {
         return Ok(None);
     };
@@ -89,6 +93,7 @@ pub(super) fn walled(
     let sources = PackageSources::of_this_process();
     let mut read = readable(name, wanted, args, &workspace)?;
     read.extend(cwd.clone());
+    read.extend(program(command).filter(|path| why_not(path, Access::Read, &workspace).is_none()));
     read.extend(sources.readable.iter().cloned());
     let write = writable(name, wanted, &workspace)?;
     let mut hosts = wanted.hosts.clone();
@@ -112,6 +117,20 @@ pub(super) fn walled(
         variables: variables(&state, &sources, is_offline),
         state,
     }))
+}
+
+/// The file of the program, where it is not one of the system's, which can be read anyway.
+fn program(command: &str) -> Option<PathBuf> {
+    let found = match command.contains('/') {
+        true => sandbox::place(command),
+        false => std::env::split_paths(&std::env::var_os("PATH")?)
+            .map(|directory| directory.join(command))
+            .find(|path| path.is_file())?,
+    };
+    let is_the_systems = ["/usr", "/bin", "/sbin"]
+        .iter()
+        .any(|system| found.starts_with(system));
+    (found.is_absolute() && !is_the_systems).then_some(found)
 }
 
 /// Removes the directory of a server; whether there was one.
