@@ -12,8 +12,8 @@ export const TOKEN = 'a-token-of-the-tests-that-is-long-enough';
 export const BUILT_IN = [
   'apply_patch', 'delete_file', 'edit_file', 'format_code', 'git_add', 'git_branch', 'git_commit',
   'git_diff', 'git_log', 'git_push', 'git_status', 'glob_files', 'install_package',
-  'list_directory', 'move_file', 'query_database', 'read_file', 'run_code',
-  'run_tests', 'search_code', 'shell', 'web_fetch', 'write_file',
+  'list_directory', 'move_file', 'query_database', 'read_file', 'read_result',
+  'run_code', 'run_tests', 'search_code', 'shell', 'web_fetch', 'write_file',
 ];
 
 export class Place {
