@@ -53,7 +53,7 @@ async function toolsThatSettingsBringAreClean(place, era) {
     assert.equal(listed.status, 0, listed.err);
     assert.deepEqual(
         listed.result.tools.map(tool => tool.name),
-        ['call_read_tool', 'call_tool', 'call_write_tool', 'find_tools', 'web_search']
+        ['call_read_tool', 'call_tool', 'call_write_tool', 'find_tools', 'read_result', 'web_search']
     );
     assert.doesNotMatch(listed.err, /schema|warning|error/i);
 }
