@@ -13,7 +13,7 @@ fn message(outcome: &Outcome) -> String {
 async fn one_that_hangs_delays_no_one_else() {
     let scene = Scene::new();
     let mut hangs = fake("hang", None);
-    hangs["connectTimeoutMs"] = json!(1500);
+    hangs["connectTimeoutMs"] = json!(4000);
     scene.add_like("hangs", hangs).await;
     scene.add("works", fake("plain", None)).await;
     let began = Instant::now();
@@ -27,9 +27,9 @@ async fn one_that_hangs_delays_no_one_else() {
     };
     let (slow, (quick, took)) = futures_util::future::join(slow, quick).await;
     assert_eq!(quick.value().unwrap(), "x");
-    assert!(took < Duration::from_millis(1400), "{took:?}");
+    assert!(took < Duration::from_millis(3900), "{took:?}");
     assert!(
-        message(&slow).contains("did not connect within 1500 ms"),
+        message(&slow).contains("did not connect within 4000 ms"),
         "{slow:#?}"
     );
 }
@@ -167,7 +167,7 @@ async fn one_whose_tool_is_slow_is_not_deaf() {
     let scene = Scene::new();
     let pid_file = file(&scene, "pid");
     let mut settings = fake("child", Some(&pid_file));
-    settings["timeoutMs"] = json!(500);
+    settings["timeoutMs"] = json!(3000);
     scene.add_like("parent", settings).await;
     assert!(scene.call("echo", json!({"text": "x"})).await.is_ok());
     let pid = pid_in(&pid_file);
