@@ -2,13 +2,22 @@
 
 use crate::harness::Test;
 use crate::serving::Serving;
-use crate::upstream::SERVER;
+use crate::upstream::server;
 
 /// A server whose `ask` may run.
 fn curious() -> Test {
     let test = Test::new();
     test.run(&[
-        "upstream", "add", "fake", "--yes", "--allow", "ask", "--", "python3", SERVER, "plain",
+        "upstream",
+        "add",
+        "fake",
+        "--yes",
+        "--allow",
+        "ask",
+        "--",
+        "python3",
+        server(),
+        "plain",
     ])
     .exits(0);
     test

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::harness::Test;
 use crate::serving::Serving;
-use crate::upstream::SERVER;
+use crate::upstream::server;
 
 /// The path of a file of the home, as messages have it.
 fn path(test: &Test, name: &str) -> String {
@@ -69,7 +69,14 @@ fn a_secret_that_others_may_read_or_that_is_damaged_is_named_by_its_path() {
 fn settings_that_refuse_something_are_named_by_their_path() {
     let test = Test::new();
     test.run(&[
-        "upstream", "add", "fake", "--yes", "--", "python3", SERVER, "plain",
+        "upstream",
+        "add",
+        "fake",
+        "--yes",
+        "--",
+        "python3",
+        server(),
+        "plain",
     ])
     .exits(0);
     let config = test.home().join("config.toml");

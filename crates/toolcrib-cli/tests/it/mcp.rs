@@ -420,7 +420,7 @@ fn a_tool_of_another_server_that_cannot_be_called_is_unavailable_everywhere() {
     let more = more.to_str().unwrap();
     let mut add = vec!["upstream", "add", "fake", "--yes", "--allow", "echo"];
     add.extend(broken.iter().flat_map(|(name, _)| ["--allow", name]));
-    add.extend(["--", "python3", crate::upstream::SERVER, "plain", more]);
+    add.extend(["--", "python3", crate::upstream::server(), "plain", more]);
     test.run(&add).exits(0);
     let wire = |name: &str| name.replace('-', "_");
     let listed = test.run(&["list", "--all", "--json"]).exits(0).json();

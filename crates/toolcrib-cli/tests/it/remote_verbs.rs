@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::harness::{Ran, Test};
 use crate::remote::{Serving, comparable};
-use crate::upstream::SERVER;
+use crate::upstream::server;
 
 const WEATHER: &str = r#"{
     "slug": "weather", "version": "v1", "displayName": "Weather", "description": "Fetch the weather", "type": "http", "tags": ["read"],
@@ -29,7 +29,7 @@ fn scene() -> Test {
     test.run(&["run", "read_file", "path=a.txt", "--call-id", "known"])
         .exits(0);
     let add = ["upstream", "add", "fake", "--yes", "--allow", "echo", "--"];
-    test.run(&[&add[..], &["python3", SERVER, "plain"]].concat())
+    test.run(&[&add[..], &["python3", server(), "plain"]].concat())
         .exits(0);
     damage_in_the_bin(&test, "wreck");
     test

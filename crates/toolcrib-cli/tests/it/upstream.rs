@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::process::Stdio;
+use std::sync::LazyLock;
 
 use rustix::process::Pid;
 use serde_json::{Value, json};
@@ -10,10 +11,19 @@ use crate::harness::Test;
 use crate::serving::{Serving, eventually};
 
 /// A server of the tests, in Python.
-pub(crate) const SERVER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../toolcrib/tests/fixtures/upstream_server.py"
-);
+pub(crate) fn server() -> &'static str {
+    static PLACE: LazyLock<String> = LazyLock::new(|| {
+        // Without `..`: behind the wall the directories on the way may not be there.
+        let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../toolcrib/tests/fixtures");
+        let place = std::fs::canonicalize(fixtures).unwrap();
+        place
+            .join("upstream_server.py")
+            .to_str()
+            .unwrap()
+            .to_owned()
+    });
+    &PLACE
+}
 
 #[test]
 fn a_server_is_added_used_tested_and_removed() {
@@ -22,10 +32,18 @@ fn a_server_is_added_used_tested_and_removed() {
         .exits(0)
         .says("there are no upstream servers");
     // No one is there to accept its tools.
-    test.run(&["upstream", "add", "fake", "--", "python3", SERVER, "plain"])
-        .exits(6);
+    test.run(&[
+        "upstream",
+        "add",
+        "fake",
+        "--",
+        "python3",
+        server(),
+        "plain",
+    ])
+    .exits(6);
     let allow = ["upstream", "add", "fake", "--yes", "--allow", "echo"];
-    let command = ["--", "python3", SERVER, "plain"];
+    let command = ["--", "python3", server(), "plain"];
     let added: Vec<&str> = allow.iter().chain(&command).copied().collect();
     test.run(&added).exits(0).says("added `fake`");
     test.run(&added).exits(9);
@@ -72,7 +90,14 @@ fn what_cannot_be_added_is_refused_with_a_reason() {
         .exits(2);
     let failed = test
         .run(&[
-            "upstream", "add", "x", "--yes", "--", "python3", SERVER, "die",
+            "upstream",
+            "add",
+            "x",
+            "--yes",
+            "--",
+            "python3",
+            server(),
+            "die",
         ])
         .exits(8);
     assert!(failed.stderr.contains("exit code 3"), "{}", failed.stderr);
@@ -80,7 +105,16 @@ fn what_cannot_be_added_is_refused_with_a_reason() {
         .exits(2)
         .says("`under-score` would do");
     let unknown = test.run(&[
-        "upstream", "add", "x", "--yes", "--allow", "nosuch", "--", "python3", SERVER, "plain",
+        "upstream",
+        "add",
+        "x",
+        "--yes",
+        "--allow",
+        "nosuch",
+        "--",
+        "python3",
+        server(),
+        "plain",
     ]);
     let unknown = unknown.exits(3).says("it has `echo`, `add`");
     assert!(!unknown.stderr.contains("toolcrib list"), "{unknown:?}");
@@ -123,7 +157,7 @@ fn through_a_server_it_is_the_same_command() {
             "none",
             "--",
             "python3",
-            SERVER,
+            server(),
             "release",
             &file,
         ])
@@ -131,12 +165,21 @@ fn through_a_server_it_is_the_same_command() {
     add("fake", &more).exits(0);
     add("dead", &dead).exits(0);
     through(&[
-        "upstream", "add", "odd", "--yes", "--allow", "ecko", "--", "python3", SERVER, "plain",
+        "upstream",
+        "add",
+        "odd",
+        "--yes",
+        "--allow",
+        "ecko",
+        "--",
+        "python3",
+        server(),
+        "plain",
     ])
     .exits(3)
     .says("did you mean `echo`?");
     // Without `--yes` its tools are shown before anybody is asked.
-    through(&["upstream", "add", "odd", "--", "python3", SERVER, "plain"])
+    through(&["upstream", "add", "odd", "--", "python3", server(), "plain"])
         .exits(6)
         .says("Says it back");
     assert_eq!(
@@ -184,7 +227,7 @@ fn names_that_are_taken_are_reported_and_names_of_tools_cannot_forge_lines() {
             "none",
             "--",
             "python3",
-            SERVER,
+            server(),
             "plain",
         ];
         let words: Vec<&str> = words.iter().chain(rest).copied().collect();
@@ -230,7 +273,7 @@ fn tools_that_are_left_out_are_named_with_the_reason() {
             "none",
             "--",
             "python3",
-            SERVER,
+            server(),
             "plain",
             file,
         ])
@@ -289,7 +332,7 @@ fn a_failure_shows_what_the_program_printed() {
         "none",
         "--",
         "python3",
-        SERVER,
+        server(),
         "release",
         path,
     ])
@@ -333,7 +376,7 @@ fn whatever_a_server_started_dies_with_toolcrib_however_that_dies() {
         "none",
         "--",
         "python3",
-        SERVER,
+        server(),
         "child",
         path,
     ])
@@ -378,7 +421,14 @@ fn whatever_a_server_started_dies_with_toolcrib_however_that_dies() {
 fn what_a_tool_of_a_server_needs_is_set_in_one_command() {
     let test = Test::new();
     let add = [
-        "upstream", "add", "fake", "--yes", "--", "python3", SERVER, "plain",
+        "upstream",
+        "add",
+        "fake",
+        "--yes",
+        "--",
+        "python3",
+        server(),
+        "plain",
     ];
     test.run(&add).exits(0);
     let call = ["run", "add", "a=1", "b=2"];
@@ -404,7 +454,7 @@ fn a_server_that_is_added_is_behind_a_wall_unless_someone_says_otherwise() {
     let add = |name: &str, more: &[&str]| {
         let mut words = vec!["upstream", "add", name, "--yes"];
         words.extend(more);
-        words.extend(["--", "python3", SERVER, "walled"]);
+        words.extend(["--", "python3", server(), "walled"]);
         test.run(&words).exits(0);
     };
     let place = test.home().with_file_name("notes");
@@ -476,7 +526,7 @@ fn a_server_json_is_added_with_its_package_pinned_and_its_values_asked_for() {
     std::fs::create_dir_all(&place).unwrap();
     // In the place of the package manager: it shows what it was asked for, and is the server.
     let npx = place.join("npx");
-    let script = format!("#!/bin/sh\nexec python3 {SERVER} plain\n");
+    let script = format!("#!/bin/sh\nexec python3 {} plain\n", server());
     std::fs::write(&npx, script).unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&npx, mode).unwrap();
@@ -527,7 +577,14 @@ fn a_host_that_a_server_wants_to_reach_is_shown_and_asked_about() {
     let test = Test::new();
     let url = "http://127.0.0.1:9/";
     let mut terminal = test.on_terminal(&[
-        "upstream", "add", "curious", "--", "python3", SERVER, "walled", url,
+        "upstream",
+        "add",
+        "curious",
+        "--",
+        "python3",
+        server(),
+        "walled",
+        url,
     ]);
     terminal.sees("it tried to reach, and may not: 127.0.0.1:9");
     terminal.sees("may it reach `127.0.0.1:9` from now on?");

@@ -463,10 +463,6 @@ async fn clients_hear_of_another_list_and_of_nothing_else() {
 
 #[tokio::test]
 async fn prompts_and_resources_of_upstream_servers_are_passed_on_and_changes_are_news() {
-    const SERVER: &str = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../toolcrib/tests/fixtures/upstream_server.py"
-    );
     let scene = Scene::new();
     let host = host(&scene, &[]);
     let mut pipe = served(&host);
@@ -482,7 +478,7 @@ async fn prompts_and_resources_of_upstream_servers_are_passed_on_and_changes_are
     pipe.send(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#)
         .await;
     assert_eq!(pipe.next().await["result"], json!({"prompts": []}));
-    let settings = json!({"command": "python3", "args": [SERVER, "material"]});
+    let settings = json!({"command": "python3", "args": [crate::upstreams::server(), "material"]});
     let body = json!({"name": "fake", "settings": settings});
     let (status, added) = scene.as_operator().post("/api/upstreams", body).await;
     assert_eq!(status, 201, "{added}");

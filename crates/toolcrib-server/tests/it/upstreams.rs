@@ -6,14 +6,20 @@ use serde_json::{Value, json};
 
 use crate::harness::Scene;
 
-const SERVER: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../toolcrib/tests/fixtures/upstream_server.py"
-);
+/// The server of the tests, without `..`: behind the wall the directories on the way may not be there.
+pub(crate) fn server() -> String {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../toolcrib/tests/fixtures");
+    let place = std::fs::canonicalize(fixtures).unwrap();
+    place
+        .join("upstream_server.py")
+        .to_str()
+        .unwrap()
+        .to_owned()
+}
 
 /// The body that adds the server of the tests.
 fn fake(name: &str, mode: &str, file: Option<&Path>) -> Value {
-    let mut args = vec![SERVER.to_owned(), mode.to_owned()];
+    let mut args = vec![server(), mode.to_owned()];
     args.extend(file.map(|file| file.display().to_string()));
     let mut settings = json!({"command": "python3", "args": args});
     if file.is_some() {
