@@ -91,7 +91,7 @@ export class Crib {
     page.on("request", (request) => {
       if (!request.url().startsWith(origin) && !request.url().startsWith("data:") && !request.url().startsWith("blob:")) page.faults.push(`asked ${request.url()}`);
     });
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     if (signIn) {
       const { path: link } = await this.api("POST", "/api/browser-codes");
       await page.goto(this.url + link);

@@ -466,6 +466,7 @@ describe("lists", () => {
     await page.getByRole("button", { name: "Last call" }).click();
     assert.equal(await page.getByLabel("a", { exact: true }).inputValue(), "of v1");
     await page.getByRole("tab", { name: "Calls" }).click();
+    await page.locator("main tbody tr").first().waitFor();
     assert.equal(await page.locator("main tbody tr").count(), 1);
     // From the figures the bundle goes along.
     await page.goto(`${crib.url}/ui/metrics`);
